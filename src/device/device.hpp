@@ -1,0 +1,110 @@
+// What a device offers to the runtime: memory, modules, kernels, launches. Streams and events live above, in runtime/.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "observe/facts.hpp"
+
+namespace warploom::device {
+
+// Limits and sizes that a launch is checked against, from profiles/*.toml.
+struct Limits {
+  std::string name;          // "h200"
+  std::uint32_t sm = 90;
+  std::uint32_t max_threads_per_block = 1024;
+  std::array<std::uint32_t, 3> max_block{1024, 1024, 64};
+  std::array<std::uint64_t, 3> max_grid{2147483647, 65535, 65535};
+  std::uint32_t static_shared_limit = 48 * 1024;
+  std::uint32_t shared_per_block = 227 * 1024;  // opt-in maximum, static and dynamic together
+  std::uint32_t shared_per_sm = 228 * 1024;
+  std::uint32_t reserved_shared_per_block = 1024;
+  std::uint32_t registers_per_sm = 65536;
+  std::uint32_t threads_per_sm = 2048;
+  std::uint32_t blocks_per_sm = 32;
+  std::uint32_t sm_count = 132;
+  std::uint64_t memory_bytes = 0;
+};
+
+struct ParamInfo {
+  std::string name;
+  std::uint32_t offset, bytes, align;
+};
+
+class Module;
+
+// One kernel of a loaded module. Compiled at its first launch, per block shape; thread safe.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  [[nodiscard]] virtual const std::string& name() const = 0;
+  [[nodiscard]] virtual std::span<const ParamInfo> params() const = 0;
+  [[nodiscard]] virtual std::uint32_t param_bytes() const = 0;
+  // Compiles if needed, and says what a launch would need.
+  virtual Result<observe::KernelFacts> facts() = 0;
+};
+
+class Module {
+ public:
+  virtual ~Module() = default;
+  // The kernel lives as long as the module.
+  virtual Result<Kernel*> kernel(const std::string& name) = 0;
+  [[nodiscard]] virtual std::vector<std::string> kernel_names() const = 0;
+  struct Global {
+    void* address;
+    std::size_t bytes;
+  };
+  virtual Result<Global> global(const std::string& name) = 0;
+};
+
+struct Launch {
+  std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::uint32_t shared_bytes = 0;
+  bool cooperative = false;
+  std::vector<std::byte> params;  // laid out as Kernel::params() says
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  [[nodiscard]] virtual const Limits& limits() const = 0;
+
+  virtual Result<void*> allocate(std::size_t bytes) = 0;  // 256-byte aligned
+  virtual Result<void> release(void* address) = 0;
+  // Nearest allocation, for messages: "12 bytes past the end of 4096 bytes at 0x...".
+  [[nodiscard]] virtual std::string describe_address(const void* address) const = 0;
+  [[nodiscard]] virtual std::size_t free_bytes() const = 0;
+
+  virtual Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) = 0;
+
+  // Checks a launch without running it: dimensions, arguments, shared memory, cooperative size.
+  virtual Result<void> check_launch(Kernel& kernel, const Launch& launch) = 0;
+  // Runs one launch to its end, on all cores; called from a stream's thread. Safe to call from several threads.
+  virtual Result<void> run(Kernel& kernel, const Launch& launch) = 0;
+
+  // Observers see every later launch; counting code is compiled in only while there is one.
+  virtual void add_observer(std::shared_ptr<observe::Observer> observer) = 0;
+  virtual void clear_observers() = 0;
+};
+
+struct CpuOptions {
+  unsigned threads = 0;        // 0: all cores
+  std::string profile = "h200";
+  bool deterministic = false;  // blocks in order on one thread
+  bool unoptimised = false;    // conservative code: no lane shapes, always masked; the judge of the optimiser
+  std::uint64_t memory_limit = 0;  // 0: the profile's
+};
+Result<std::unique_ptr<Device>> open_cpu(const CpuOptions& options);
+
+// Limits of a named profile; the error lists the names there are.
+Result<Limits> find_profile(const std::string& name);
+std::vector<std::string> profile_names();
+
+}  // namespace warploom::device

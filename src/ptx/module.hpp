@@ -1,0 +1,164 @@
+// The parsed form of a PTX text: what every device consumes. Function bodies are parsed when they are asked for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "isa/isa.hpp"
+
+namespace warploom::ptx {
+
+struct Operand {
+  enum class Kind : std::uint8_t {
+    reg,      // index into Body::registers
+    imm,      // integer bits, sign-extended to 64
+    imm_f32,  // bits in the low half (0f3F800000, or a decimal literal where an f32 is due)
+    imm_f64,  // bits (0d..., or a decimal literal)
+    sreg,     // special register, name in `symbol` ("%tid.x")
+    symbol,   // address of a variable, function or parameter, plus `imm`
+    address,  // [base + imm]: base is a register (`reg` >= 0), a symbol, or an absolute integer (neither)
+    vector,   // {a, b, c, d} in `elements`
+    label,    // `symbol`; resolved position in `reg` (instruction index)
+    sink,     // _
+    list,     // (a, b) of a call, in `elements`
+  };
+  Kind kind = Kind::reg;
+  bool negated = false;  // "!p"
+  bool minus = false;    // "-r" before a register, where PTX allows it
+  std::int32_t reg = -1;
+  std::int32_t pair = -1;  // register of the second result in "d|p", -2 for "d|_"
+  std::uint64_t imm = 0;
+  std::string symbol;
+  std::vector<Operand> elements;
+};
+
+// A .loc directive with nvcc's function_name / inlined_at extension (PTX ISA section 11.5.3).
+struct Loc {
+  std::uint32_t file = 0, line = 0, column = 0;
+  std::int32_t inlined_at = -1;  // index into Body::locs of the call site
+  std::string function;          // name of the inlined function, or empty
+};
+
+struct Instr {
+  isa::Op op{};
+  isa::ModSet mods;
+  isa::Type types[4] = {};
+  std::uint8_t type_count = 0;
+  std::int32_t guard = -1;  // register of @p, -1 for none
+  bool guard_negated = false;
+  std::vector<Operand> operands;
+  std::uint32_t line = 0;  // line in the PTX text
+  std::int32_t loc = -1;   // index into Body::locs
+  const isa::Form* form = nullptr;
+
+  [[nodiscard]] bool has(isa::Mod m) const { return mods.test(static_cast<std::size_t>(m)); }
+  [[nodiscard]] isa::Type type(std::size_t i = 0) const { return types[i]; }
+};
+
+// Type of operand `index` as the table says (mul.wide's result is twice as wide as types[0]).
+isa::Type operand_type(const Instr& instr, std::size_t index);
+isa::Role operand_role(const Instr& instr, std::size_t index);
+// State space named by the modifiers; generic when none is.
+isa::Space space_of(const Instr& instr);
+// 1, 2, 4 or 8 for .v2, .v4, .v8.
+unsigned vector_width(const Instr& instr);
+
+struct Relocation {
+  std::uint64_t offset = 0;  // in the variable
+  std::string symbol;
+  std::int64_t addend = 0;
+  bool generic = false;  // generic(symbol)
+};
+
+enum class Linkage : std::uint8_t { internal, visible, external, weak, common };
+
+struct Variable {
+  std::string name;
+  isa::Space space{};
+  isa::Type type{};
+  std::uint32_t align = 1;
+  std::uint64_t bytes = 0;  // 0 for `.extern .shared x[]`
+  bool unsized_array = false;
+  Linkage linkage = Linkage::internal;
+  bool managed = false;
+  std::vector<std::uint8_t> init;  // empty: zero
+  std::vector<Relocation> relocations;
+  std::uint32_t line = 0;
+};
+
+struct Param {
+  std::string name;
+  isa::Type type{};
+  std::uint32_t align = 1;
+  std::uint32_t bytes = 0;
+  bool is_array = false;   // .b8 name[N]: a struct by value
+  std::uint32_t offset = 0;  // in the parameter buffer of a kernel
+};
+
+struct Register {
+  std::string name;
+  isa::Type type{};
+};
+
+struct Prototype {
+  std::vector<Param> returns, params;
+};
+
+struct Body {
+  std::vector<Register> registers;  // of all scopes; scopes are resolved by the parser
+  std::vector<Instr> instrs;
+  std::map<std::string, std::uint32_t> labels;  // unique name -> index of the next instruction
+  std::vector<Variable> variables;  // .local, .shared, .param of the body, scoped names made unique
+  std::vector<Loc> locs;
+  std::map<std::string, std::vector<std::string>> branch_targets;  // .branchtargets
+  std::map<std::string, Prototype> prototypes;                     // .callprototype
+};
+
+struct Dim3 {
+  std::uint32_t x = 0, y = 0, z = 0;
+};
+
+struct Function {
+  std::string name;
+  bool is_entry = false;
+  bool has_body = false;
+  Linkage linkage = Linkage::internal;
+  std::vector<Param> params, returns;
+  std::uint32_t param_bytes = 0;
+  Dim3 maxntid, reqntid;
+  std::uint32_t minnctapersm = 0, maxnreg = 0;
+  bool noreturn_ = false;
+  std::uint32_t line = 0;
+  std::size_t body_begin = 0, body_end = 0;  // in Module::text, the braces included
+};
+
+struct Module {
+  std::string name;  // file name for messages
+  std::string text;
+  std::uint32_t version_major = 0, version_minor = 0;
+  std::string target;  // "sm_80"
+  bool debug = false;
+  std::uint32_t address_bits = 64;
+  std::map<std::uint32_t, std::string> files;  // .file
+  std::map<std::string, std::string> debug_strings;  // labels of .debug_str, for Loc::function
+  std::vector<Variable> variables;
+  std::vector<Function> functions;
+
+  [[nodiscard]] const Function* find_function(std::string_view name) const;
+  [[nodiscard]] const Variable* find_variable(std::string_view name) const;
+};
+
+// Parses directives and declarations; finds the extent of each body without parsing it.
+Result<std::shared_ptr<Module>> parse(std::string text, std::string name = "<ptx>");
+// Parses, resolves and verifies one body. An instruction the table does not know is an error that names it and its line.
+Result<std::shared_ptr<Body>> parse_body(const Module& module, const Function& function);
+
+std::string print(const Module& module, const Body& body, const Instr& instr);
+std::string print(const Module& module, const Function& function, const Body& body);
+
+}  // namespace warploom::ptx
