@@ -11,27 +11,10 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "isa/profile.hpp"
 #include "observe/facts.hpp"
 
 namespace warploom::device {
-
-// Limits and sizes that a launch is checked against, from profiles/*.toml.
-struct Limits {
-  std::string name;          // "h200"
-  std::uint32_t sm = 90;
-  std::uint32_t max_threads_per_block = 1024;
-  std::array<std::uint32_t, 3> max_block{1024, 1024, 64};
-  std::array<std::uint64_t, 3> max_grid{2147483647, 65535, 65535};
-  std::uint32_t static_shared_limit = 48 * 1024;
-  std::uint32_t shared_per_block = 227 * 1024;  // opt-in maximum, static and dynamic together
-  std::uint32_t shared_per_sm = 228 * 1024;
-  std::uint32_t reserved_shared_per_block = 1024;
-  std::uint32_t registers_per_sm = 65536;
-  std::uint32_t threads_per_sm = 2048;
-  std::uint32_t blocks_per_sm = 32;
-  std::uint32_t sm_count = 132;
-  std::uint64_t memory_bytes = 0;
-};
 
 struct ParamInfo {
   std::string name;
@@ -74,7 +57,7 @@ struct Launch {
 class Device {
  public:
   virtual ~Device() = default;
-  [[nodiscard]] virtual const Limits& limits() const = 0;
+  [[nodiscard]] virtual const isa::GpuProfile& profile() const = 0;
 
   virtual Result<void*> allocate(std::size_t bytes) = 0;  // 256-byte aligned
   virtual Result<void> release(void* address) = 0;
@@ -102,9 +85,5 @@ struct CpuOptions {
   std::uint64_t memory_limit = 0;  // 0: the profile's
 };
 Result<std::unique_ptr<Device>> open_cpu(const CpuOptions& options);
-
-// Limits of a named profile; the error lists the names there are.
-Result<Limits> find_profile(const std::string& name);
-std::vector<std::string> profile_names();
 
 }  // namespace warploom::device

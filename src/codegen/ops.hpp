@@ -1,0 +1,34 @@
+// LLVM lowering of pure PTX instructions, for one value or for all lanes at once.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "codegen/llvm.hpp"
+#include "ptx/module.hpp"
+
+namespace warploom::codegen {
+
+// Where and how wide to emit. Every lowering must work for lanes == 1 (scalars, T) and lanes > 1 (<lanes x T>):
+// IRBuilder's operations are polymorphic in that, so one text serves both.
+struct OpEnv {
+  llvm::IRBuilder<>& b;
+  unsigned lanes;  // 1: scalar; else the vector length
+
+  [[nodiscard]] llvm::Type* wide(llvm::Type* scalar) const {
+    return lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, lanes);
+  }
+};
+
+// LLVM type of one lane of a PTX type: pred i1, integers and untyped iN, f16 half, bf16 bfloat, f32 float, f64 double,
+// packed and narrow formats (f16x2, bf16x2, e4m3x2, u16x2 ...) the integer of their width.
+llvm::Type* lane_type(llvm::LLVMContext& context, isa::Type type);
+
+// Emits one instruction whose row has Flow::pure. `in` holds the source operands in order, each already of the type
+// that ptx::operand_type gives (widened or truncated from its register, immediates materialised). Appends the results,
+// typed the same way, in operand order: setp's "p|q" gives two, the carry flag CC.CF is passed as an extra trailing
+// source (i1) to instructions that read it (addc, subc, madc) and returned as an extra trailing result by those with .cc.
+// Returns false when the row has no lowering.
+bool emit_pure(OpEnv& env, const ptx::Instr& instr, std::span<llvm::Value* const> in, std::vector<llvm::Value*>& out);
+
+}  // namespace warploom::codegen
