@@ -6,7 +6,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(Threads REQUIRED)
 
 # LLVM 22 is what Warploom is built and tested with.
-find_package(LLVM 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/llvm)
+find_package(LLVM REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/llvm NO_DEFAULT_PATH)
 find_program(WARPLOOM_CLANG NAMES clang-22 HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
 
 add_library(warploom_llvm INTERFACE)

@@ -1,0 +1,52 @@
+# The two commands of the README are `make demo` and `make test`; `make help` lists the rest.
+BUILD ?= build
+JOBS ?= $(shell nproc)
+SANITIZERS ?= address,undefined
+export CCACHE_DIR ?= $(HOME)/.cache/warploom-ccache
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
+export NINJA_STATUS ?= [%f/%t %p] 
+CONFIGURE = tools/configure
+
+.PHONY: help setup all demo test bench format bless fuzz sanitize tsan clean
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: ## install the Debian packages that are missing
+	@tools/setup
+
+all: setup ## build libraries, tools, examples and tests
+	@$(CONFIGURE) $(BUILD)
+	@ninja -C $(BUILD) -j $(JOBS)
+
+demo: setup ## build, then explain the matmul ladder
+	@$(CONFIGURE) $(BUILD)
+	@ninja -C $(BUILD) -j $(JOBS) warploom example_02_matmul_ladder
+	@$(BUILD)/bin/warploom explain $(BUILD)/bin/examples/02_matmul_ladder
+
+test: setup ## build everything and run every test
+	@tools/test $(BUILD) $(JOBS)
+
+bench: setup ## build and run the benchmarks
+	@$(CONFIGURE) $(BUILD) -DWARPLOOM_BENCHMARKS=ON
+	@ninja -C $(BUILD) -j $(JOBS)
+	@tools/bench $(BUILD)
+
+format: setup ## format every C++ file
+	@git ls-files '*.cpp' '*.hpp' '*.cu' '*.cl' | grep -v '^tests/.*/data/' | xargs -r clang-format-22 -i
+
+bless: all ## rewrite generated files and expected outputs, for review with git diff
+	@WARPLOOM_BLESS=1 ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@tools/docs_check --bless
+
+sanitize: setup ## host code and tests under address and undefined behaviour sanitizers
+	@tools/sanitize build-asan $(SANITIZERS) $(JOBS)
+
+tsan: setup ## host code and tests under the thread sanitizer
+	@tools/sanitize build-tsan thread $(JOBS)
+
+fuzz: setup ## fuzz the PTX parser; FUZZ_SECONDS=600 for longer
+	@tests/fuzz/run $(or $(FUZZ_SECONDS),60)
+
+clean: ## remove the build folders
+	@rm -rf $(BUILD) build-asan build-tsan build-fuzz
