@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -24,8 +25,10 @@ struct GpuProfile {
   std::uint32_t shared_per_sm = 228 * 1024;
   std::uint32_t reserved_shared_per_block = 1024;
   std::uint32_t shared_granularity = 128;
+  std::vector<std::uint32_t> shared_carveouts;  // bytes of the L1 that can serve as shared memory, ascending
   std::uint32_t registers_per_sm = 65536;
   std::uint32_t register_granularity = 256;  // allocated per warp in this unit
+  std::uint32_t register_partitions = 4;     // a warp's registers lie in one of these equal parts of the file
   std::uint32_t threads_per_sm = 2048;
   std::uint32_t blocks_per_sm = 32;
   std::uint32_t max_registers_per_thread = 255;
@@ -35,5 +38,7 @@ struct GpuProfile {
 // Looks the name up among the profiles built into the library; the error lists the names there are.
 Result<GpuProfile> find_profile(const std::string& name);
 std::vector<std::string> profile_names();
+// Reads a profile in the format of profiles/*.toml; `origin` names it in errors.
+Result<GpuProfile> parse_profile(std::string_view toml, const std::string& origin);
 
 }  // namespace warploom::isa
