@@ -1,0 +1,121 @@
+// Device: something that runs PTX; memory, modules and streams belong to one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warploom/dim3.hpp"
+#include "warploom/export.hpp"
+
+namespace warploom {
+
+class Module;
+class Stream;
+namespace detail {
+struct DeviceState;
+struct Access;
+}  // namespace detail
+
+/// What Device::open() may be told. Environment variables of the command line override the fields they name:
+/// WARPLOOM_THREADS, WARPLOOM_PROFILE, WARPLOOM_DETERMINISTIC=1, WARPLOOM_UNOPTIMISED=1; WARPLOOM_OBSERVE=explain attaches
+/// an observer whose report is printed when the process ends, WARPLOOM_REPORT_JSON=FILE also writes it as JSON.
+struct DeviceOptions {
+  unsigned threads = 0;            ///< threads that run blocks; 0: one for each core
+  std::string profile = "h200";    ///< modelled GPU: its limits are enforced, its sizes are reported
+  bool deterministic = false;      ///< blocks in order on one thread: one reproducible schedule
+  bool unoptimised = false;        ///< conservative code, to tell a fault of the optimiser from one of the kernel
+  std::uint64_t memory_limit = 0;  ///< bytes of device memory; 0: the profile's
+};
+
+/// The modelled GPU (CUDA Driver API, cuDeviceGetAttribute; sizes in bytes).
+struct DeviceProperties {
+  std::string name;     ///< for instance "NVIDIA H200 (modelled on the CPU)"
+  std::string profile;  ///< for instance "h200"
+  int compute_capability_major = 0;
+  int compute_capability_minor = 0;
+  unsigned warp_size = 32;
+  unsigned multiprocessors = 0;
+  unsigned max_threads_per_block = 0;
+  unsigned max_threads_per_multiprocessor = 0;
+  unsigned max_blocks_per_multiprocessor = 0;
+  Dim3 max_block;
+  Dim3 max_grid;
+  std::size_t shared_memory_per_block = 0;           ///< without opting in
+  std::size_t max_shared_memory_per_block = 0;       ///< static and dynamic together, at most
+  std::size_t shared_memory_per_multiprocessor = 0;
+  unsigned registers_per_multiprocessor = 0;
+  std::size_t total_memory = 0;
+};
+
+/// How CUDA C++ source becomes PTX.
+struct CompileOptions {
+  enum class Compiler { automatic, clang, nvcc };
+  Compiler compiler = Compiler::automatic;  ///< automatic: clang with Warploom's own device header
+  std::string arch;                         ///< for instance "sm_90"; empty: the device's
+  int optimization = 3;                     ///< 0 to 3
+  bool line_info = true;                    ///< source lines in reports and errors
+  bool debug = false;                       ///< as nvcc -G
+  bool fast_math = false;                   ///< as nvcc --use_fast_math
+  std::vector<std::string> include_dirs;
+  std::vector<std::string> defines;         ///< "NAME" or "NAME=VALUE"
+  std::vector<std::string> arguments;       ///< handed to the compiler as they are
+};
+
+/// A device and its context. Copies are handles to the same device; it closes when the last handle to it, or to anything
+/// made on it, is gone, after its work has finished. All functions may be called from several threads.
+class WARPLOOM_API Device {
+ public:
+  /// Opens a device; "cpu" is the one there is. Throws invalid_device for another name, invalid_value or not_found for bad
+  /// options.
+  [[nodiscard]] static Device open(std::string_view name = "cpu", const DeviceOptions& options = {});
+  /// Names of the profiles that DeviceOptions::profile accepts.
+  [[nodiscard]] static std::vector<std::string> profiles();
+
+  Device(const Device&) = default;
+  Device(Device&&) noexcept = default;
+  Device& operator=(const Device&) = default;
+  Device& operator=(Device&&) noexcept = default;
+  ~Device();
+
+  [[nodiscard]] DeviceProperties properties() const;
+  /// Device memory that can still be allocated, in bytes (cuMemGetInfo).
+  [[nodiscard]] std::size_t free_memory() const;
+
+  /// Loads PTX text; `name` stands in messages. Kernels are compiled at their first launch, so a body that uses an
+  /// instruction the device lacks fails there and not here. Throws the ptx_* errors with line and column.
+  [[nodiscard]] Module load_ptx(std::string_view text, std::string_view name = "<ptx>") const;
+  /// The same from a file. Throws file_error too.
+  [[nodiscard]] Module load_ptx_file(const std::string& path) const;
+  /// Compiles CUDA C++ source to PTX and loads it; `name` stands in messages. Throws compile_error with the compiler's
+  /// messages, compiler_missing.
+  [[nodiscard]] Module compile(std::string_view source, const CompileOptions& options = {},
+                               std::string_view name = "<source>.cu") const;
+  /// The same from a file; #include "..." looks beside the file first.
+  [[nodiscard]] Module compile_file(const std::string& path, const CompileOptions& options = {}) const;
+
+  /// The legacy default stream: its work waits for earlier work of all blocking streams, and their later work waits for it
+  /// (CUDA Runtime API, "Stream synchronization behavior").
+  [[nodiscard]] Stream default_stream() const;
+
+  /// Waits for all work of all streams; throws the error of asynchronous work, if there was one (cuCtxSynchronize).
+  void synchronize() const;
+
+  /// Waits for all work, frees all memory, forgets errors, and makes the device usable again. Every array, module, kernel,
+  /// stream and event made before throws invalid_handle when used, and may still be destroyed (cuDevicePrimaryCtxReset).
+  void reset() const;
+
+  /// False for a moved-from handle, which throws invalid_handle when used.
+  [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+
+ private:
+  friend struct detail::Access;
+  explicit Device(std::shared_ptr<detail::DeviceState> state) noexcept;
+  std::shared_ptr<detail::DeviceState> state_;
+};
+
+}  // namespace warploom

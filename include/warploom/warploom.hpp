@@ -1,0 +1,10 @@
+// All of the public API.
+#pragma once
+
+#include "warploom/array.hpp"
+#include "warploom/device.hpp"
+#include "warploom/dim3.hpp"
+#include "warploom/error.hpp"
+#include "warploom/export.hpp"
+#include "warploom/module.hpp"
+#include "warploom/stream.hpp"
