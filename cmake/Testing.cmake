@@ -1,4 +1,4 @@
-# One ctest for each case of a GoogleTest binary, labelled with the intent (the folder's name unless LABEL says otherwise):
+# One ctest for each case of a GoogleTest binary, labelled with the intent (the folder, unless LABEL says otherwise):
 # warploom_test(name SOURCES a.cpp ... DEPS warploom_isa ... [LABEL label] [DATA folder] [WHOLE]).
 # DATA adds the definition WARPLOOM_TEST_DATA with the absolute path; WHOLE registers the binary as one test.
 find_package(GTest REQUIRED)
