@@ -1,7 +1,6 @@
 # The two commands of the README are `make demo` and `make test`; `make help` lists the rest.
 BUILD ?= build
 JOBS ?= $(shell nproc)
-SANITIZERS ?= address,undefined
 export CCACHE_DIR ?= $(HOME)/.cache/warploom-ccache
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
@@ -24,8 +23,10 @@ demo: setup ## build, then explain the matmul ladder
 	@ninja -C $(BUILD) -j $(JOBS) warploom example_02_matmul_ladder
 	@$(BUILD)/bin/warploom explain $(BUILD)/bin/examples/02_matmul_ladder
 
+SANITIZED = build-asan:address,undefined
+# In continuous integration (CI set) the host code also runs under sanitizers.
 test: setup ## build everything and run every test
-	@tools/test $(BUILD) $(JOBS)
+	@tools/test -j $(JOBS) $(BUILD) $(if $(CI),$(SANITIZED))
 
 bench: setup ## build and run the benchmarks
 	@$(CONFIGURE) $(BUILD) -DWARPLOOM_BENCHMARKS=ON
@@ -40,10 +41,10 @@ bless: all ## rewrite generated files and expected outputs, for review with git 
 	@tools/docs_check --bless
 
 sanitize: setup ## host code and tests under address and undefined behaviour sanitizers
-	@tools/sanitize build-asan $(SANITIZERS) $(JOBS)
+	@tools/test -j $(JOBS) $(SANITIZED)
 
 tsan: setup ## host code and tests under the thread sanitizer
-	@tools/sanitize build-tsan thread $(JOBS)
+	@tools/test -j $(JOBS) build-tsan:thread
 
 fuzz: setup ## fuzz the PTX parser; FUZZ_SECONDS=600 for longer
 	@tests/fuzz/run $(or $(FUZZ_SECONDS),60)

@@ -8,7 +8,9 @@ endif()
 target_include_directories(warploom_options INTERFACE
   ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
 if(WARPLOOM_SANITIZE)
-  target_compile_options(warploom_options INTERFACE -fsanitize=${WARPLOOM_SANITIZE} -fno-omit-frame-pointer -g1)
+  # vptr needs type information that LLVM's library does not promise; -O1 keeps stacks readable and builds fast.
+  target_compile_options(warploom_options INTERFACE
+    -fsanitize=${WARPLOOM_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1)
   target_link_options(warploom_options INTERFACE -fsanitize=${WARPLOOM_SANITIZE})
 endif()
 
