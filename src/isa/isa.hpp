@@ -4,6 +4,7 @@
 #include <bitset>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "isa/types.hpp"
@@ -14,6 +15,7 @@ namespace warploom::isa {
 // Spelling rule of the generated enumerators: every character that is no letter or digit becomes '_'
 // (Mod::shared__cta), a C++ keyword or alternative token gets a trailing '_' (Op::and_, Mod::const_, Mod::volatile_),
 // a leading digit gets a leading 'm_'. Types are never Mods: `.f32` is a Type, `.global`, `.lo`, `.v4`, `.lt` are Mods.
+// A few Mods are two words whose order matters or that only occur together: "row.col", "xorsign.abs".
 using ModSet = std::bitset<kModCount>;
 
 [[nodiscard]] std::string_view name(Op op);   // "add"
@@ -49,15 +51,20 @@ struct Since {
   std::uint16_t sm = 10;
 };
 
+// What an instruction does beside computing its results.
+enum class Flow : std::uint8_t { pure, load, store, atomic, barrier, warp_sync, fence, branch, call, exit, trap, hint, clock };
+
 struct Form {
+  std::string_view text;                         // as the table has it, for instance "add{.sat}.s32 d, a, b"
   std::span<const ModGroup> groups;
   std::span<const std::span<const Type>> types;  // allowed types for each type position, in order
   std::span<const OperandSpec> operands;
+  std::uint8_t groups_before_types;              // printing order only
   Since since;
+  Flow flow;                // of the row unless this form differs
+  std::string_view emit;    // the same; "unsupported" for a form the CPU device refuses
+  std::string_view reason;  // why it is unsupported, else empty
 };
-
-// What an instruction does beside computing its results.
-enum class Flow : std::uint8_t { pure, load, store, atomic, barrier, warp_sync, fence, branch, call, exit, trap, hint, clock };
 
 struct Row {
   Op op;
@@ -77,5 +84,10 @@ struct Row {
 [[nodiscard]] const Row* find_row(std::string_view base);
 // Modifier of a spelling without the dot; false when it is unknown.
 [[nodiscard]] bool find_mod(std::string_view spelling, Mod& out);
+
+[[nodiscard]] std::string_view name(Flow flow);
+// The whole table for tools, and one row for people.
+[[nodiscard]] std::string to_json();
+[[nodiscard]] std::string to_text(const Row& row);
 
 }  // namespace warploom::isa

@@ -8,9 +8,9 @@ namespace warploom::isa {
 
 enum class Type : std::uint8_t {
   none, pred,
-  b8, b16, b32, b64, b128,
-  u8, u16, u32, u64,
-  s8, s16, s32, s64,
+  b1, b8, b16, b32, b64, b128,
+  u4, u8, u16, u32, u64,
+  s4, s8, s16, s32, s64,
   f16, f16x2, bf16, bf16x2, tf32, f32, f64,
   u16x2, s16x2,
   e4m3, e5m2, e4m3x2, e5m2x2,
@@ -21,7 +21,8 @@ enum class Space : std::uint8_t { generic, reg, sreg, constant, global, local, p
 [[nodiscard]] constexpr unsigned bits(Type t) {
   switch (t) {
     case Type::none: return 0;
-    case Type::pred: return 1;
+    case Type::pred: case Type::b1: return 1;
+    case Type::u4: case Type::s4: return 4;
     case Type::b8: case Type::u8: case Type::s8: case Type::e4m3: case Type::e5m2: return 8;
     case Type::b16: case Type::u16: case Type::s16: case Type::f16: case Type::bf16:
     case Type::e4m3x2: case Type::e5m2x2: return 16;
