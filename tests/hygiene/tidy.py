@@ -37,8 +37,8 @@ def main():
         stamp = passed / fingerprint(entry, config)
         if stamp.exists():
             return 0, ""
-        result = subprocess.run([tidy, "-p", build, "--quiet", "--extra-arg=-Wno-unknown-warning-option", entry["file"]],
-                                capture_output=True, text=True)
+        command = [tidy, "-p", build, "--quiet", "--extra-arg=-Wno-unknown-warning-option", entry["file"]]
+        result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode == 0:
             stamp.touch()
         return result.returncode, result.stdout

@@ -1,0 +1,124 @@
+// The OpenCL half of the comparison: buffers, kernels and launches on PoCL's CPU device.
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 200
+#include <CL/cl.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace warploom::bench {
+
+inline void cl_check(cl_int code, const char* what) {
+  if (code == CL_SUCCESS) return;
+  std::fprintf(stderr, "OpenCL: %s failed with %d\n", what, code);
+  std::exit(1);
+}
+
+/// PoCL's CPU device with one queue; available() is false where no such device is installed.
+class OpenCl {
+ public:
+  static OpenCl& instance() {
+    static OpenCl cl;
+    return cl;
+  }
+  [[nodiscard]] bool available() const { return device_ != nullptr; }
+  [[nodiscard]] cl_context context() const { return context_; }
+  [[nodiscard]] cl_command_queue queue() const { return queue_; }
+
+  /// Compiles a program once; `options` as clBuildProgram takes them.
+  [[nodiscard]] cl_program build(const std::string& source, const char* options) const {
+    const char* text = source.c_str();
+    cl_int code = 0;
+    const cl_program program = clCreateProgramWithSource(context_, 1, &text, nullptr, &code);
+    cl_check(code, "clCreateProgramWithSource");
+    if (clBuildProgram(program, 1, &device_, options, nullptr, nullptr) != CL_SUCCESS) {
+      std::vector<char> log(1 << 16);
+      clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, log.size() - 1, log.data(), nullptr);
+      std::fprintf(stderr, "OpenCL: %s\n", log.data());
+      std::exit(1);
+    }
+    return program;
+  }
+
+ private:
+  OpenCl() {
+    cl_uint count = 0;
+    if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return;
+    std::vector<cl_platform_id> platforms(count);
+    clGetPlatformIDs(count, platforms.data(), nullptr);
+    for (const cl_platform_id platform : platforms) {
+      char name[128] = {};
+      clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, nullptr);
+      if (std::string(name) != "Portable Computing Language") continue;
+      if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &device_, nullptr) != CL_SUCCESS) device_ = nullptr;
+    }
+    if (device_ == nullptr) return;
+    cl_int code = 0;
+    context_ = clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &code);
+    cl_check(code, "clCreateContext");
+    queue_ = clCreateCommandQueueWithProperties(context_, device_, nullptr, &code);
+    cl_check(code, "clCreateCommandQueueWithProperties");
+  }
+
+  cl_device_id device_ = nullptr;
+  cl_context context_ = nullptr;
+  cl_command_queue queue_ = nullptr;
+};
+
+/// A buffer of floats (or other 4-byte elements).
+class ClBuffer {
+ public:
+  explicit ClBuffer(std::size_t bytes) {
+    cl_int code = 0;
+    memory_ = clCreateBuffer(OpenCl::instance().context(), CL_MEM_READ_WRITE, bytes, nullptr, &code);
+    cl_check(code, "clCreateBuffer");
+  }
+  ClBuffer(const ClBuffer&) = delete;
+  ClBuffer& operator=(const ClBuffer&) = delete;
+  ~ClBuffer() { clReleaseMemObject(memory_); }
+  void write(const void* host, std::size_t bytes) const {
+    cl_check(clEnqueueWriteBuffer(OpenCl::instance().queue(), memory_, CL_TRUE, 0, bytes, host, 0, nullptr, nullptr),
+             "clEnqueueWriteBuffer");
+  }
+  void read(void* host, std::size_t bytes) const {
+    cl_check(clEnqueueReadBuffer(OpenCl::instance().queue(), memory_, CL_TRUE, 0, bytes, host, 0, nullptr, nullptr),
+             "clEnqueueReadBuffer");
+  }
+  [[nodiscard]] const cl_mem& memory() const { return memory_; }
+
+ private:
+  cl_mem memory_ = nullptr;
+};
+
+/// One kernel with its arguments set, launched with CUDA's grid and block.
+class ClKernel {
+ public:
+  ClKernel(cl_program program, const char* name) {
+    cl_int code = 0;
+    kernel_ = clCreateKernel(program, name, &code);
+    cl_check(code, name);
+  }
+  ClKernel(const ClKernel&) = delete;
+  ClKernel& operator=(const ClKernel&) = delete;
+  ~ClKernel() { clReleaseKernel(kernel_); }
+
+  template <class T>
+  void argument(cl_uint index, const T& value) const {
+    cl_check(clSetKernelArg(kernel_, index, sizeof(T), &value), "clSetKernelArg");
+  }
+  void launch(const std::size_t (&grid)[2], const std::size_t (&block)[2]) const {
+    const std::size_t global[2] = {grid[0] * block[0], grid[1] * block[1]};
+    cl_check(clEnqueueNDRangeKernel(OpenCl::instance().queue(), kernel_, 2, nullptr, global, block, 0, nullptr, nullptr),
+             "clEnqueueNDRangeKernel");
+    cl_check(clFinish(OpenCl::instance().queue()), "clFinish");
+  }
+
+ private:
+  cl_kernel kernel_ = nullptr;
+};
+
+}  // namespace warploom::bench
