@@ -37,6 +37,8 @@ std::string Diag::to_string() const {
   return out;
 }
 
+int Diag::cuda_code() const { return error_info(cause == ErrorId{} ? id : cause).cuda_code; }
+
 void internal_error(std::string_view pass, std::string_view what) {
   std::fprintf(stderr, "warploom: internal error in %.*s: %.*s\n", static_cast<int>(pass.size()), pass.data(),
                static_cast<int>(what.size()), what.data());

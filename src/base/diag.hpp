@@ -38,9 +38,12 @@ struct Diag {
   std::string where;    // kernel, block, thread, allocation ...
   std::string remedy;   // what to do
   std::string excerpt;  // source line and caret, may be empty
+  ErrorId cause{};      // of context_poisoned: the error that poisoned it; 0 elsewhere
 
   // Several lines, as shown to a user: "error WL1002 ptx_syntax: ...".
   [[nodiscard]] std::string to_string() const;
+  // Of the cause, when there is one: CUDA repeats the first sticky error.
+  [[nodiscard]] int cuda_code() const;
 };
 
 // Stops the process: an invariant of the named pass is broken. Never for user input.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -64,6 +65,17 @@ class Device {
   // Nearest allocation, for messages: "12 bytes past the end of 4096 bytes at 0x...".
   [[nodiscard]] virtual std::string describe_address(const void* address) const = 0;
   [[nodiscard]] virtual std::size_t free_bytes() const = 0;
+  // Copies between host and device memory in any direction; the caller has checked the ranges, which do not overlap.
+  virtual Result<void> copy(void* to, const void* from, std::size_t bytes) {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+    return {};
+  }
+  // Repeats one element `count` times in device memory.
+  virtual Result<void> fill(void* to, const void* element, std::size_t element_bytes, std::size_t count) {
+    auto* out = static_cast<std::byte*>(to);
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(out + i * element_bytes, element, element_bytes);
+    return {};
+  }
 
   virtual Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) = 0;
 

@@ -1,0 +1,278 @@
+// Ordering between streams, deferred release of memory, and sticky errors.
+#include "runtime/context.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace warploom::runtime {
+namespace {
+
+// What a kernel does to itself leaves its memory unspecified, as on a GPU; everything else is found before it runs.
+bool is_sticky(ErrorId id) { return id >= ErrorId::illegal_address && id <= ErrorId::context_poisoned; }
+
+Diag waiting_refused() {
+  Diag diag;
+  diag.id = ErrorId::not_permitted;
+  diag.what = "a host function may not wait for the device";
+  diag.where = "inside a function queued with Stream::host_function";
+  diag.remedy = "wait on the thread that queued it, or use Stream::wait(event) to order streams";
+  return diag;
+}
+
+}  // namespace
+
+std::shared_ptr<Context> Context::open(std::unique_ptr<device::Device> device) {
+  // A worker that drops the last reference cannot join itself.
+  return {new Context(std::move(device)), [](Context* context) {
+            if (on_worker_thread())
+              std::thread([context] { delete context; }).detach();
+            else
+              delete context;
+          }};
+}
+
+Context::Context(std::unique_ptr<device::Device> device) : device_(std::move(device)) {
+  default_ = std::make_shared<Stream>(*this, true, 0);
+  streams_.push_back(default_);
+}
+
+Context::~Context() {
+  std::vector<std::shared_ptr<Stream>> streams;
+  {
+    const std::lock_guard lock(order_);
+    close_all();
+    streams = streams_;
+  }
+  for (const auto& stream : streams) stream->join();
+  sweep_deferred();
+  for (const auto& [address, bytes] : allocations_) (void)device_->release(address);
+}
+
+void Context::close_all() {
+  for (const auto& stream : streams_) stream->close();
+}
+
+// ---- streams ----
+
+std::shared_ptr<Stream> Context::default_stream() {
+  const std::lock_guard lock(order_);
+  return default_;
+}
+
+Result<std::shared_ptr<Stream>> Context::make_stream(bool blocking, int priority) {
+  WL_TRY(usable());
+  auto stream = std::make_shared<Stream>(*this, blocking, priority);
+  std::vector<std::shared_ptr<Stream>> finished;
+  {
+    const std::lock_guard lock(order_);
+    // Threads of closed streams are joined here, but not by a worker: one of them may be its own.
+    if (!on_worker_thread()) {
+      const auto split = std::stable_partition(streams_.begin(), streams_.end(),
+                                               [](const auto& s) { return !s->finished(); });
+      finished.assign(split, streams_.end());
+      streams_.erase(split, streams_.end());
+    }
+    streams_.push_back(stream);
+  }
+  for (const auto& s : finished) s->join();
+  return stream;
+}
+
+void Context::close_stream(const std::shared_ptr<Stream>& stream) {
+  const std::lock_guard lock(order_);
+  stream->close();
+}
+
+std::vector<Ticket> Context::pending_tickets() const {
+  std::vector<Ticket> tickets;
+  for (const auto& stream : streams_) {
+    const std::uint64_t tail = stream->tail();
+    if (!stream->done(tail)) tickets.push_back({stream, tail});
+  }
+  return tickets;
+}
+
+Result<Ticket> Context::submit(const std::shared_ptr<Stream>& stream, Work work, std::vector<Ticket> after,
+                               bool always) {
+  if (!always) WL_TRY(usable());
+  const std::lock_guard lock(order_);
+  if (stream == default_) {
+    for (Ticket& ticket : pending_tickets())
+      if (ticket.stream != default_ && ticket.stream->blocking()) after.push_back(std::move(ticket));
+  } else if (stream->blocking()) {
+    const std::uint64_t tail = default_->tail();
+    if (!default_->done(tail)) after.push_back({default_, tail});
+  }
+  std::erase_if(after, [&](const Ticket& ticket) { return ticket.stream == stream || ticket.done(); });
+  Item item;
+  item.after = std::move(after);
+  item.work = std::move(work);
+  item.always = always;
+  const std::uint64_t position = stream->push(std::move(item));
+  if (position == 0) {
+    Diag diag;
+    diag.id = ErrorId::invalid_handle;
+    diag.what = "the stream was destroyed";
+    diag.remedy = "make a new stream after Device::reset()";
+    return diag;
+  }
+  return Ticket{stream, position};
+}
+
+void Context::execute(const Item& item) {
+  if (poisoned_.load(std::memory_order_acquire) && !item.always) return;
+  auto result = item.work();
+  if (!result) record_error(std::move(result.error()));
+}
+
+void Context::item_finished() { sweep_deferred(); }
+
+Result<void> Context::wait(const Ticket& ticket) {
+  if (!ticket.done()) {
+    if (on_worker_thread()) return waiting_refused();
+    ticket.wait();
+  }
+  return take_error();
+}
+
+Result<void> Context::wait(const std::shared_ptr<Stream>& stream) {
+  Ticket ticket{stream, stream->tail()};
+  return wait(ticket);
+}
+
+Result<void> Context::synchronize() {
+  if (on_worker_thread()) return waiting_refused();
+  std::vector<Ticket> tickets;
+  {
+    const std::lock_guard lock(order_);
+    tickets = pending_tickets();
+  }
+  for (const Ticket& ticket : tickets) ticket.wait();
+  return take_error();
+}
+
+Result<void> Context::reset() {
+  if (on_worker_thread()) return waiting_refused();
+  std::vector<std::shared_ptr<Stream>> streams;
+  {
+    const std::lock_guard lock(order_);
+    close_all();
+    streams.swap(streams_);
+    generation_.fetch_add(1, std::memory_order_acq_rel);
+    default_ = std::make_shared<Stream>(*this, true, 0);
+    streams_.push_back(default_);
+  }
+  for (const auto& stream : streams) stream->join();
+  sweep_deferred();
+  std::map<void*, std::size_t> allocations;
+  {
+    const std::lock_guard lock(memory_mutex_);
+    allocations.swap(allocations_);
+  }
+  for (const auto& [address, bytes] : allocations) (void)device_->release(address);
+  const std::lock_guard lock(error_mutex_);
+  sticky_.reset();
+  pending_.reset();
+  sticky_reported_ = false;
+  poisoned_.store(false, std::memory_order_release);
+  return {};
+}
+
+// ---- memory ----
+
+Result<void*> Context::allocate(std::size_t bytes) {
+  WL_TRY(usable());
+  if (bytes == 0) return nullptr;
+  auto address = device_->allocate(bytes);
+  if (!address && address.error().id == ErrorId::out_of_memory && deferred_count_ != 0 && !on_worker_thread()) {
+    std::vector<Ticket> tickets;
+    {
+      const std::lock_guard lock(order_);
+      tickets = pending_tickets();
+    }
+    for (const Ticket& ticket : tickets) ticket.wait();
+    sweep_deferred();
+    address = device_->allocate(bytes);
+  }
+  if (!address) return address;
+  const std::lock_guard lock(memory_mutex_);
+  allocations_.emplace(*address, bytes);
+  return address;
+}
+
+void Context::release(void* address, std::uint64_t generation) {
+  if (address == nullptr) return;
+  std::vector<Ticket> tickets;
+  {
+    const std::lock_guard order(order_);
+    if (generation != this->generation()) return;
+    tickets = pending_tickets();
+    const std::lock_guard memory(memory_mutex_);
+    if (allocations_.erase(address) == 0) return;
+    deferred_.push_back({address, std::move(tickets)});
+    deferred_count_.fetch_add(1, std::memory_order_acq_rel);
+  }
+  sweep_deferred();
+}
+
+void Context::sweep_deferred() {
+  if (deferred_count_.load(std::memory_order_acquire) == 0) return;
+  std::vector<void*> free_now;
+  {
+    const std::lock_guard lock(memory_mutex_);
+    std::erase_if(deferred_, [&](const Deferred& entry) {
+      if (!std::all_of(entry.after.begin(), entry.after.end(), [](const Ticket& t) { return t.done(); })) return false;
+      free_now.push_back(entry.address);
+      return true;
+    });
+  }
+  for (void* address : free_now) (void)device_->release(address);
+  deferred_count_.fetch_sub(free_now.size(), std::memory_order_acq_rel);
+}
+
+// ---- errors ----
+
+void Context::record_error(Diag diag) {
+  const std::lock_guard lock(error_mutex_);
+  if (is_sticky(diag.id)) {
+    if (sticky_) return;
+    sticky_ = std::move(diag);
+    poisoned_.store(true, std::memory_order_release);
+  } else if (!pending_) {
+    pending_ = std::move(diag);
+  }
+}
+
+Diag Context::sticky_error() {
+  if (!sticky_reported_) {
+    sticky_reported_ = true;
+    return *sticky_;
+  }
+  Diag diag;
+  diag.id = ErrorId::context_poisoned;
+  diag.cause = sticky_->id;
+  diag.what = "an earlier error left the device unusable: " + std::string(error_info(sticky_->id).name) + ": " +
+              sticky_->what;
+  diag.loc = sticky_->loc;
+  diag.where = sticky_->where;
+  diag.remedy = "call Device::reset(), then allocate and load again";
+  return diag;
+}
+
+Result<void> Context::usable() {
+  if (!poisoned_.load(std::memory_order_acquire)) return {};
+  const std::lock_guard lock(error_mutex_);
+  if (!sticky_) return {};
+  return sticky_error();
+}
+
+Result<void> Context::take_error() {
+  const std::lock_guard lock(error_mutex_);
+  if (sticky_) return sticky_error();
+  if (!pending_) return {};
+  Diag diag = std::move(*pending_);
+  pending_.reset();
+  return diag;
+}
+
+}  // namespace warploom::runtime

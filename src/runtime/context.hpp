@@ -1,0 +1,92 @@
+// A device's context: its streams and the order between them, its memory, and the error it is in.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "device/device.hpp"
+#include "runtime/stream.hpp"
+
+namespace warploom::runtime {
+
+class Context {
+ public:
+  // Safe to let go of on any thread, a worker included.
+  static std::shared_ptr<Context> open(std::unique_ptr<device::Device> device);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  [[nodiscard]] device::Device& device() { return *device_; }
+  // Counts resets; what was made in an earlier generation is invalid.
+  [[nodiscard]] std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  // The sticky error, when there is one: itself the first time, context_poisoned afterwards.
+  Result<void> usable();
+
+  std::shared_ptr<Stream> default_stream();
+  Result<std::shared_ptr<Stream>> make_stream(bool blocking, int priority);
+  // Queued work still runs.
+  void close_stream(const std::shared_ptr<Stream>& stream);
+
+  // Queues work after `after` and after what the legacy default stream's rules ask for.
+  Result<Ticket> submit(const std::shared_ptr<Stream>& stream, Work work, std::vector<Ticket> after = {},
+                        bool always = false);
+
+  // Waiting calls return the error of asynchronous work, once when it is not sticky.
+  Result<void> wait(const Ticket& ticket);
+  Result<void> wait(const std::shared_ptr<Stream>& stream);
+  Result<void> synchronize();
+  Result<void> take_error();
+
+  // Ends all work, frees all memory, closes all streams, clears errors.
+  Result<void> reset();
+
+  Result<void*> allocate(std::size_t bytes);
+  // Frees once all work queued so far has finished; does nothing for memory of an earlier generation.
+  void release(void* address, std::uint64_t generation);
+
+  // Called by the workers.
+  void execute(const Item& item);
+  void item_finished();
+
+ private:
+  explicit Context(std::unique_ptr<device::Device> device);
+
+  struct Deferred {
+    void* address;
+    std::vector<Ticket> after;
+  };
+  // Both need order_.
+  std::vector<Ticket> pending_tickets() const;
+  void close_all();
+
+  void record_error(Diag diag);
+  Diag sticky_error();  // needs error_mutex_
+  void sweep_deferred();
+
+  std::unique_ptr<device::Device> device_;
+  std::atomic<std::uint64_t> generation_{1};
+
+  // Submission order is the order in which this lock is taken; taken before any stream's lock.
+  mutable std::mutex order_;
+  std::shared_ptr<Stream> default_;
+  std::vector<std::shared_ptr<Stream>> streams_;  // the default stream included, closed ones until they are reaped
+
+  std::mutex memory_mutex_;
+  std::map<void*, std::size_t> allocations_;
+  std::vector<Deferred> deferred_;
+  std::atomic<std::size_t> deferred_count_{0};
+
+  std::mutex error_mutex_;
+  std::atomic<bool> poisoned_{false};
+  std::optional<Diag> sticky_, pending_;
+  bool sticky_reported_ = false;
+};
+
+}  // namespace warploom::runtime

@@ -1,0 +1,63 @@
+// Recording and timing of events.
+#include "runtime/event.hpp"
+
+#include <string>
+#include <tuple>
+
+#include "runtime/context.hpp"
+
+namespace warploom::runtime {
+
+Result<void> Event::record(Context& context, const std::shared_ptr<Stream>& stream) {
+  auto record = std::make_shared<Record>();
+  auto ticket = context.submit(
+      stream,
+      [record]() -> Result<void> {
+        record->time = std::chrono::steady_clock::now();
+        return {};
+      },
+      {}, true);
+  if (!ticket) return std::move(ticket.error());
+  record->ticket = std::move(*ticket);
+  const std::lock_guard lock(mutex_);
+  record_ = std::move(record);
+  return {};
+}
+
+std::shared_ptr<const Event::Record> Event::last() const {
+  const std::lock_guard lock(mutex_);
+  return record_;
+}
+
+Ticket Event::ticket() const {
+  const auto record = last();
+  return record ? record->ticket : Ticket{};
+}
+
+Result<double> Event::elapsed_ms(const Event& start, const Event& end) {
+  const auto first = start.last(), second = end.last();
+  for (const auto& [event, record, word] :
+       {std::tuple{&start, first, "start"}, std::tuple{&end, second, "end"}}) {
+    Diag diag;
+    diag.id = ErrorId::invalid_handle;
+    if (!event->timing_) {
+      diag.what = std::string("the ") + word + " event was made without timing";
+      diag.remedy = "make it with EventOptions::timing = true";
+      return diag;
+    }
+    if (!record) {
+      diag.what = std::string("the ") + word + " event was never recorded";
+      diag.remedy = "call record() on a stream first";
+      return diag;
+    }
+    if (!record->ticket.done()) {
+      diag.id = ErrorId::not_ready;
+      diag.what = std::string("the ") + word + " event has not been reached yet";
+      diag.remedy = "synchronize() the event before asking for the time";
+      return diag;
+    }
+  }
+  return std::chrono::duration<double, std::milli>(second->time - first->time).count();
+}
+
+}  // namespace warploom::runtime
