@@ -41,12 +41,12 @@ class WARPLOOM_API Memory {
 
 }  // namespace detail
 
-/// `size()` elements of T in device memory, 256-byte aligned, contents unspecified at first. Move only. Destroying one while
-/// work that uses it is queued is safe: the memory goes back when that work has finished.
+/// `size()` elements of T in device memory, 256-byte aligned, contents unspecified at first. Move only. Destroying one
+/// while work that uses it is queued is safe: the memory goes back when that work has finished.
 ///
-/// Copies without a stream run on the default stream and return when they are done. Copies with a stream return at once:
-/// the host memory must then stay as it is until the stream has reached the copy (as cuMemcpyHtoDAsync with pinned memory).
-/// A moved-from array has size 0 and throws invalid_handle when used.
+/// Copies without a stream run on the default stream and return when they are done. Copies with a stream return at
+/// once: the host memory must then stay as it is until the stream has reached the copy (as cuMemcpyHtoDAsync with
+/// pinned memory). A moved-from array has size 0 and throws invalid_handle when used.
 template <class T>
 class DeviceArray {
   static_assert(std::is_trivially_copyable_v<T>, "elements of device memory are copied as bytes");
@@ -73,8 +73,8 @@ class DeviceArray {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   /// False for a moved-from array.
   [[nodiscard]] bool valid() const noexcept { return memory_.valid(); }
-  /// Device pointer, for arithmetic and as a kernel argument; null when there are no elements or after a reset. Do not read
-  /// or write through it on the host: only copies are ordered with kernels.
+  /// Device pointer, for arithmetic and as a kernel argument; null when there are no elements or after a reset. Do not
+  /// read or write through it on the host: only copies are ordered with kernels.
   [[nodiscard]] T* data() const noexcept { return static_cast<T*>(memory_.address()); }
 
   /// Copies host.size() elements to elements offset and on; throws invalid_value when they do not fit.

@@ -22,8 +22,9 @@ struct Access;
 }  // namespace detail
 
 /// What Device::open() may be told. Environment variables of the command line override the fields they name:
-/// WARPLOOM_THREADS, WARPLOOM_PROFILE, WARPLOOM_DETERMINISTIC=1, WARPLOOM_UNOPTIMISED=1; WARPLOOM_OBSERVE=explain attaches
-/// an observer whose report is printed when the process ends, WARPLOOM_REPORT_JSON=FILE also writes it as JSON.
+/// WARPLOOM_THREADS, WARPLOOM_PROFILE, WARPLOOM_DETERMINISTIC=1, WARPLOOM_UNOPTIMISED=1; WARPLOOM_OBSERVE=explain
+/// attaches an observer whose report is printed when the process ends, WARPLOOM_REPORT_JSON=FILE also writes it as
+/// JSON.
 struct DeviceOptions {
   unsigned threads = 0;            ///< threads that run blocks; 0: one for each core
   std::string profile = "h200";    ///< modelled GPU: its limits are enforced, its sizes are reported
@@ -45,8 +46,8 @@ struct DeviceProperties {
   unsigned max_blocks_per_multiprocessor = 0;
   Dim3 max_block;
   Dim3 max_grid;
-  std::size_t shared_memory_per_block = 0;           ///< without opting in
-  std::size_t max_shared_memory_per_block = 0;       ///< static and dynamic together, at most
+  std::size_t shared_memory_per_block = 0;      ///< without opting in
+  std::size_t max_shared_memory_per_block = 0;  ///< static and dynamic together, at most
   std::size_t shared_memory_per_multiprocessor = 0;
   unsigned registers_per_multiprocessor = 0;
   std::size_t total_memory = 0;
@@ -62,16 +63,16 @@ struct CompileOptions {
   bool debug = false;                       ///< as nvcc -G
   bool fast_math = false;                   ///< as nvcc --use_fast_math
   std::vector<std::string> include_dirs;
-  std::vector<std::string> defines;         ///< "NAME" or "NAME=VALUE"
-  std::vector<std::string> arguments;       ///< handed to the compiler as they are
+  std::vector<std::string> defines;    ///< "NAME" or "NAME=VALUE"
+  std::vector<std::string> arguments;  ///< handed to the compiler as they are
 };
 
-/// A device and its context. Copies are handles to the same device; it closes when the last handle to it, or to anything
-/// made on it, is gone, after its work has finished. All functions may be called from several threads.
+/// A device and its context. Copies are handles to the same device; it closes when the last handle to it, or to
+/// anything made on it, is gone, after its work has finished. All functions may be called from several threads.
 class WARPLOOM_API Device {
  public:
-  /// Opens a device; "cpu" is the one there is. Throws invalid_device for another name, invalid_value or not_found for bad
-  /// options.
+  /// Opens a device; "cpu" is the one there is. Throws invalid_device for another name, invalid_value or not_found for
+  /// bad options.
   [[nodiscard]] static Device open(std::string_view name = "cpu", const DeviceOptions& options = {});
   /// Names of the profiles that DeviceOptions::profile accepts.
   [[nodiscard]] static std::vector<std::string> profiles();
@@ -98,15 +99,16 @@ class WARPLOOM_API Device {
   /// The same from a file; #include "..." looks beside the file first.
   [[nodiscard]] Module compile_file(const std::string& path, const CompileOptions& options = {}) const;
 
-  /// The legacy default stream: its work waits for earlier work of all blocking streams, and their later work waits for it
-  /// (CUDA Runtime API, "Stream synchronization behavior").
+  /// The legacy default stream: its work waits for earlier work of all blocking streams, and their later work waits for
+  /// it (CUDA Runtime API, "Stream synchronization behavior").
   [[nodiscard]] Stream default_stream() const;
 
   /// Waits for all work of all streams; throws the error of asynchronous work, if there was one (cuCtxSynchronize).
   void synchronize() const;
 
-  /// Waits for all work, frees all memory, forgets errors, and makes the device usable again. Every array, module, kernel,
-  /// stream and event made before throws invalid_handle when used, and may still be destroyed (cuDevicePrimaryCtxReset).
+  /// Waits for all work, frees all memory, forgets errors, and makes the device usable again. Every array, module,
+  /// kernel, stream and event made before throws invalid_handle when used, and may still be destroyed
+  /// (cuDevicePrimaryCtxReset).
   void reset() const;
 
   /// False for a moved-from handle, which throws invalid_handle when used.

@@ -8,8 +8,8 @@
 
 namespace warploom {
 
-/// Extent in x, y and z; what is left out is 1. A value outside 32 bits is clamped to 0 or to the largest value, both of
-/// which every launch refuses, so that a negative size computed in `int` is an error and not a huge grid.
+/// Extent in x, y and z; what is left out is 1. A value outside 32 bits is clamped to 0 or to the largest value, both
+/// of which every launch refuses, so that a negative size computed in `int` is an error and not a huge grid.
 struct Dim3 {
   std::uint32_t x = 1;
   std::uint32_t y = 1;

@@ -55,9 +55,9 @@ inline constexpr int context_poisoned = 3107;         ///< a sticky error was re
 
 /// Thrown by every function of this API that fails. Copies share their text and do not throw.
 ///
-/// Errors that a kernel causes while it runs ("sticky" above) leave the device unusable: the first call that notices throws
-/// the error itself, every later one throws `context_poisoned` with the same CUDA code, until Device::reset(). All other
-/// errors leave everything usable (CUDA Driver API, CUresult).
+/// Errors that a kernel causes while it runs ("sticky" above) leave the device unusable: the first call that notices
+/// throws the error itself, every later one throws `context_poisoned` with the same CUDA code, until Device::reset().
+/// All other errors leave everything usable (CUDA Driver API, CUresult).
 class WARPLOOM_API Error : public std::runtime_error {
  public:
   Error(const Error&) noexcept;

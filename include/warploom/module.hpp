@@ -100,8 +100,8 @@ class WARPLOOM_API Kernel {
   Kernel& operator=(const Kernel&) = default;
   Kernel& operator=(Kernel&&) noexcept = default;
 
-  /// Queues a launch and returns at once (cuLaunchKernel). Arguments are, in the kernel's order: trivially copyable values of
-  /// the parameter's size, device pointers, DeviceArrays.
+  /// Queues a launch and returns at once (cuLaunchKernel). Arguments are, in the kernel's order: trivially copyable
+  /// values of the parameter's size, device pointers, DeviceArrays.
   ///
   /// Throws, leaving the device usable: launch_arguments (names the parameter, its size and the argument's),
   /// launch_dimensions, launch_resources, cooperative_too_large, and what compiling finds at a first launch
@@ -138,13 +138,13 @@ class WARPLOOM_API Kernel {
   std::shared_ptr<detail::KernelState> state_;
 };
 
-/// A variable of a module (__device__, __constant__), as size() elements of T. Copies run on the default stream, after the
-/// work queued so far, and return when they are done (cuModuleGetGlobal). Keeps the module loaded.
+/// A variable of a module (__device__, __constant__), as size() elements of T. Copies run on the default stream, after
+/// the work queued so far, and return when they are done (cuModuleGetGlobal). Keeps the module loaded.
 template <class T>
 class Global;
 
-/// Loaded PTX. Copies are handles to the same module; it is unloaded when its last handle, its kernels and globals, and the
-/// work that uses it are gone.
+/// Loaded PTX. Copies are handles to the same module; it is unloaded when its last handle, its kernels and globals, and
+/// the work that uses it are gone.
 class WARPLOOM_API Module {
  public:
   ~Module();

@@ -1,4 +1,5 @@
-// Stream and Event: ordered asynchronous work and points in it (CUDA Programming Guide, "Asynchronous Concurrent Execution").
+// Stream and Event: ordered asynchronous work and points in it (CUDA Programming Guide, "Asynchronous Concurrent
+// Execution").
 #pragma once
 
 #include <functional>
@@ -21,8 +22,8 @@ struct StreamOptions {
   int priority = 0;      ///< lower is more urgent; a hint that the CPU device accepts and does not use
 };
 
-/// A queue of work that runs in order, asynchronously to the caller and to other streams. Copies are handles to the same
-/// stream. Destroying the last handle does not wait: work already queued still runs (cuStreamDestroy).
+/// A queue of work that runs in order, asynchronously to the caller and to other streams. Copies are handles to the
+/// same stream. Destroying the last handle does not wait: work already queued still runs (cuStreamDestroy).
 class WARPLOOM_API Stream {
  public:
   /// Throws invalid_handle for a moved-from device and the device's sticky error.
@@ -42,8 +43,8 @@ class WARPLOOM_API Stream {
   /// hold anything up (cuStreamWaitEvent).
   void wait(const Event& event) const;
   /// Queues a call of `function` on a thread of the library. It must not wait for the device: that throws not_permitted
-  /// inside it. An exception that leaves it becomes host_function_failed at the next synchronising call. It is not called
-  /// when an earlier sticky error has stopped the device (cuLaunchHostFunc).
+  /// inside it. An exception that leaves it becomes host_function_failed at the next synchronising call. It is not
+  /// called when an earlier sticky error has stopped the device (cuLaunchHostFunc).
   void host_function(std::function<void()> function) const;
 
   [[nodiscard]] bool blocking() const;

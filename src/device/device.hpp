@@ -46,6 +46,8 @@ class Module {
     std::size_t bytes;
   };
   virtual Result<Global> global(const std::string& name) = 0;
+  // Names of the .global and .const variables of module scope.
+  [[nodiscard]] virtual std::vector<std::string> global_names() const = 0;
 };
 
 struct Launch {

@@ -67,8 +67,8 @@ Result<std::shared_ptr<Stream>> Context::make_stream(bool blocking, int priority
     const std::lock_guard lock(order_);
     // Threads of closed streams are joined here, but not by a worker: one of them may be its own.
     if (!on_worker_thread()) {
-      const auto split = std::stable_partition(streams_.begin(), streams_.end(),
-                                               [](const auto& s) { return !s->finished(); });
+      const auto split =
+          std::stable_partition(streams_.begin(), streams_.end(), [](const auto& s) { return !s->finished(); });
       finished.assign(split, streams_.end());
       streams_.erase(split, streams_.end());
     }
@@ -251,8 +251,8 @@ Diag Context::sticky_error() {
   Diag diag;
   diag.id = ErrorId::context_poisoned;
   diag.cause = sticky_->id;
-  diag.what = "an earlier error left the device unusable: " + std::string(error_info(sticky_->id).name) + ": " +
-              sticky_->what;
+  diag.what =
+      "an earlier error left the device unusable: " + std::string(error_info(sticky_->id).name) + ": " + sticky_->what;
   diag.loc = sticky_->loc;
   diag.where = sticky_->where;
   diag.remedy = "call Device::reset(), then allocate and load again";

@@ -36,8 +36,7 @@ Ticket Event::ticket() const {
 
 Result<double> Event::elapsed_ms(const Event& start, const Event& end) {
   const auto first = start.last(), second = end.last();
-  for (const auto& [event, record, word] :
-       {std::tuple{&start, first, "start"}, std::tuple{&end, second, "end"}}) {
+  for (const auto& [event, record, word] : {std::tuple{&start, first, "start"}, std::tuple{&end, second, "end"}}) {
     Diag diag;
     diag.id = ErrorId::invalid_handle;
     if (!event->timing_) {

@@ -28,7 +28,8 @@ std::string normalised(std::string_view text) {
     const bool in_list = i > 0 && (out[i - 1] == '<' || out[i - 1] == ',');
     if (in_list && out[i] == '(') {
       const std::size_t end = out.find(')', i);
-      if (end != std::string::npos && end + 1 < out.size() && (std::isdigit(static_cast<unsigned char>(out[end + 1])) != 0 || out[end + 1] == '-')) {
+      if (end != std::string::npos && end + 1 < out.size() &&
+          (std::isdigit(static_cast<unsigned char>(out[end + 1])) != 0 || out[end + 1] == '-')) {
         i = end;
         continue;
       }
@@ -45,10 +46,10 @@ std::string normalised(std::string_view text) {
 
 // The parts of a normalised function name: return type is gone, "(anonymous namespace)" stays in `scope`.
 struct Parts {
-  std::string scope;      // "ns::" or empty
-  std::string base;       // "scale"
-  std::string arguments;  // "<float,16>" or empty
-  std::string parameters; // "(float*,int)" or empty
+  std::string scope;       // "ns::" or empty
+  std::string base;        // "scale"
+  std::string arguments;   // "<float,16>" or empty
+  std::string parameters;  // "(float*,int)" or empty
 };
 
 // Position of the first character in `set` outside <>, () and []; npos when there is none.

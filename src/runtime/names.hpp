@@ -12,8 +12,9 @@ namespace warploom::runtime {
 // "void scale<float, 16>(float*, int)" for "_Z5scaleIfLi16EEvPfi"; the name itself when it is not a mangled one.
 std::string demangle(const std::string& name);
 
-// The one of `names` that `wanted` means: equal to it, or its demangled form with or without namespace, template arguments
-// and parameter list ("scale", "detail::scale", "scale<float, 16>", "scale(float*, int)"). `kind` stands in messages.
+// The one of `names` that `wanted` means: equal to it, or its demangled form with or without namespace, template
+// arguments and parameter list ("scale", "detail::scale", "scale<float, 16>", "scale(float*, int)"). `kind` stands in
+// messages.
 Result<std::string> find_name(const std::vector<std::string>& names, std::string_view wanted, std::string_view kind,
                               std::string_view module);
 

@@ -1,0 +1,86 @@
+// Untyped device memory: allocation, copies and fills.
+#include "warploom/array.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "api/state.hpp"
+
+namespace warploom::detail {
+namespace {
+
+void check_range(std::size_t offset, std::size_t bytes, std::size_t size, const void* host) {
+  if (offset > size || bytes > size - offset)
+    api::fail(ErrorId::invalid_value,
+              "a copy of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                  " does not fit the array of " + std::to_string(size) + " bytes",
+              "copy at most size() elements, or make the array larger");
+  if (host == nullptr && bytes != 0)
+    api::fail(ErrorId::invalid_value, "the host pointer of a copy is null", "pass memory of the host");
+}
+
+}  // namespace
+
+Memory::Memory(const Device& device, std::size_t count, std::size_t element_bytes) {
+  const auto& owner = Access::state(device);
+  runtime::Context& context = api::use(owner);
+  if (count > std::numeric_limits<std::size_t>::max() / element_bytes)
+    api::fail(ErrorId::out_of_memory,
+              "an array of " + std::to_string(count) + " elements of " + std::to_string(element_bytes) +
+                  " bytes is larger than any memory",
+              "check the element count for an overflow");
+  state_ = std::make_shared<MemoryState>(owner, count * element_bytes);
+  state_->address = api::checked(context.allocate(state_->bytes));
+}
+
+Memory::~Memory() = default;
+
+void* Memory::address() const noexcept {
+  if (!state_ || state_->generation != state_->device->context->generation()) return nullptr;
+  return state_->address;
+}
+
+void Memory::copy_from(const void* host, std::size_t offset, std::size_t bytes, const Stream* stream) {
+  runtime::Context& context = api::use(state_, "the array");
+  check_range(offset, bytes, state_->bytes, host);
+  if (bytes == 0) return;
+  void* to = static_cast<std::byte*>(state_->address) + offset;
+  api::run_on(context, *state_->device, stream,
+              [&device = context.device(), to, host, bytes] { return device.copy(to, host, bytes); });
+}
+
+void Memory::copy_to(void* host, std::size_t offset, std::size_t bytes, const Stream* stream) const {
+  runtime::Context& context = api::use(state_, "the array");
+  check_range(offset, bytes, state_->bytes, host);
+  if (bytes == 0) return;
+  const void* from = static_cast<const std::byte*>(state_->address) + offset;
+  api::run_on(context, *state_->device, stream,
+              [&device = context.device(), host, from, bytes] { return device.copy(host, from, bytes); });
+}
+
+void Memory::copy_from(const Memory& source, std::size_t bytes, const Stream* stream) {
+  runtime::Context& context = api::use(state_, "the array");
+  api::use(source.state_, "the source array");
+  if (source.state_->device != state_->device)
+    api::fail(ErrorId::invalid_handle, "the source array belongs to another device", "copy through the host");
+  if (source.state_ == state_ || bytes == 0) return;
+  check_range(0, bytes, state_->bytes, source.state_->address);
+  api::run_on(context, *state_->device, stream,
+              [&device = context.device(), to = state_->address, from = source.state_->address, bytes] {
+                return device.copy(to, from, bytes);
+              });
+}
+
+void Memory::fill(const void* element, std::size_t element_bytes, const Stream* stream) {
+  runtime::Context& context = api::use(state_, "the array");
+  if (state_->bytes == 0) return;
+  std::vector<std::byte> pattern(element_bytes);
+  if (element != nullptr) std::memcpy(pattern.data(), element, element_bytes);
+  api::run_on(context, *state_->device, stream,
+              [&device = context.device(), to = state_->address, pattern, count = state_->bytes / element_bytes] {
+                return device.fill(to, pattern.data(), pattern.size(), count);
+              });
+}
+
+}  // namespace warploom::detail

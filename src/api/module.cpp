@@ -1,0 +1,175 @@
+// Module, Kernel and globals: lookup by name, argument checks, launches.
+#include "warploom/module.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/state.hpp"
+#include "runtime/names.hpp"
+
+namespace warploom {
+namespace {
+
+runtime::Context& use_kernel(const std::shared_ptr<detail::KernelState>& state) {
+  if (!state) api::fail_moved_from("the kernel");
+  return api::use(state->module, "the kernel");
+}
+
+std::string bytes_text(std::size_t bytes) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); }
+
+std::string sizes_text(std::span<const device::ParamInfo> params) {
+  if (params.empty()) return "the kernel takes no arguments";
+  std::string out = "the kernel's parameters have ";
+  for (std::size_t i = 0; i < params.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == params.size() ? " and " : ", ") + std::to_string(params[i].bytes);
+  return out + (params.size() == 1 && params[0].bytes == 1 ? " byte" : " bytes");
+}
+
+// The parameter buffer, or launch_arguments.
+std::vector<std::byte> pack(const device::Kernel& kernel, std::span<const Argument> arguments,
+                            const detail::DeviceState& device) {
+  const std::span<const device::ParamInfo> params = kernel.params();
+  const std::string where = "kernel " + runtime::demangle(kernel.name());
+  if (params.size() != arguments.size())
+    api::fail(ErrorId::launch_arguments,
+              "the kernel takes " + std::to_string(params.size()) + " arguments, the launch passes " +
+                  std::to_string(arguments.size()),
+              sizes_text(params), where);
+  std::vector<std::byte> buffer(kernel.param_bytes());
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const Argument& argument = arguments[i];
+    const std::string label = "argument " + std::to_string(i) + " (counted from 0)";
+    if (argument.memory != nullptr) {
+      if (!argument.memory->valid()) api::fail_moved_from(("the array passed as " + label).c_str());
+      const auto& memory = detail::Access::state(*argument.memory);
+      if (memory->generation != memory->device->context->generation())
+        api::fail_before_reset(("the array passed as " + label).c_str());
+      if (memory->device.get() != &device)
+        api::fail(ErrorId::invalid_handle, "the array passed as " + label + " belongs to another device",
+                  "copy it to the kernel's device", where);
+    }
+    if (argument.bytes != params[i].bytes) {
+      const bool pointer_for_value = argument.memory != nullptr && params[i].bytes != sizeof(void*);
+      api::fail(
+          ErrorId::launch_arguments,
+          label + " has " + bytes_text(argument.bytes) + ", parameter \"" + params[i].name + "\" has " +
+              bytes_text(params[i].bytes),
+          (pointer_for_value ? "the parameter is a value, not a pointer; " : "cast it to the parameter's type; ") +
+              sizes_text(params),
+          where);
+    }
+    if (argument.data == nullptr)
+      api::fail(ErrorId::invalid_value, label + " has no data", "point Argument::data at the value", where);
+    std::memcpy(buffer.data() + params[i].offset, argument.data, argument.bytes);
+  }
+  return buffer;
+}
+
+}  // namespace
+
+// ---- Kernel ----
+
+Kernel::Kernel(std::shared_ptr<detail::KernelState> state) noexcept : state_(std::move(state)) {}
+Kernel::~Kernel() = default;
+
+void Kernel::launch_with(const LaunchConfig& config, std::span<const Argument> arguments) const {
+  runtime::Context& context = use_kernel(state_);
+  const detail::ModuleState& module = *state_->module;
+  device::Kernel& kernel = *state_->kernel;
+  const std::shared_ptr<runtime::Stream> queue =
+      config.stream ? api::queue_of(*config.stream, *module.device) : context.default_stream();
+
+  device::Launch launch;
+  launch.grid = {config.grid.x, config.grid.y, config.grid.z};
+  launch.block = {config.block.x, config.block.y, config.block.z};
+  launch.shared_bytes = config.shared_bytes;
+  launch.cooperative = config.cooperative;
+  launch.params = pack(kernel, arguments, *module.device);
+  api::checked(context.device().check_launch(kernel, launch));
+  // The loaded module outlives its queued launches; the handles, which keep the context, must not be among them.
+  api::checked(context.submit(queue, [&device = context.device(), loaded = module.module, &kernel,
+                                      launch = std::move(launch)] { return device.run(kernel, launch); }));
+}
+
+const std::string& Kernel::name() const {
+  if (!state_) api::fail_moved_from("the kernel");
+  return state_->kernel->name();
+}
+
+std::string Kernel::demangled_name() const { return runtime::demangle(name()); }
+
+std::vector<Parameter> Kernel::parameters() const {
+  use_kernel(state_);
+  std::vector<Parameter> out;
+  for (const device::ParamInfo& param : state_->kernel->params())
+    out.push_back({param.name, param.offset, param.bytes, param.align});
+  return out;
+}
+
+KernelAttributes Kernel::attributes() const {
+  runtime::Context& context = use_kernel(state_);
+  const observe::KernelFacts facts = api::checked(state_->kernel->facts());
+  KernelAttributes out;
+  out.static_shared_bytes = facts.static_shared_bytes;
+  out.local_bytes = facts.local_bytes;
+  out.registers = facts.registers_estimate;
+  out.max_threads_per_block = context.device().profile().max_threads_per_block;
+  return out;
+}
+
+// ---- Module ----
+
+Module::Module(std::shared_ptr<detail::ModuleState> state) noexcept : state_(std::move(state)) {}
+Module::~Module() = default;
+
+Kernel Module::kernel(std::string_view name) const {
+  api::use(state_, "the module");
+  const std::string found =
+      api::checked(runtime::find_name(state_->module->kernel_names(), name, "kernel", state_->name));
+  device::Kernel* kernel = api::checked(state_->module->kernel(found));
+  return detail::Access::make(std::make_shared<detail::KernelState>(detail::KernelState{state_, kernel}));
+}
+
+std::vector<std::string> Module::kernel_names() const {
+  api::use(state_, "the module");
+  return state_->module->kernel_names();
+}
+
+Module::RawGlobal Module::find_global(std::string_view name, std::size_t element_bytes) const {
+  api::use(state_, "the module");
+  const std::string found =
+      api::checked(runtime::find_name(state_->module->global_names(), name, "variable", state_->name));
+  const device::Module::Global global = api::checked(state_->module->global(found));
+  if (global.bytes % element_bytes != 0 || global.bytes == 0)
+    api::fail(ErrorId::invalid_value,
+              "variable \"" + std::string(name) + "\" has " + bytes_text(global.bytes) +
+                  ", which is not a multiple of the element's " + std::to_string(element_bytes),
+              "ask for the variable's element type", "module " + state_->name);
+  return {global.address, global.bytes};
+}
+
+void Module::copy_to_global(const RawGlobal& global, std::size_t offset, const void* host, std::size_t bytes) const {
+  runtime::Context& context = api::use(state_, "the module");
+  if (offset > global.bytes || bytes > global.bytes - offset)
+    api::fail(ErrorId::invalid_value,
+              "a copy of " + bytes_text(bytes) + " does not fit the variable of " + bytes_text(global.bytes),
+              "copy at most size() elements", "module " + state_->name);
+  if (bytes == 0) return;
+  void* to = static_cast<std::byte*>(global.address) + offset;
+  api::run_on(context, *state_->device, nullptr,
+              [&device = context.device(), to, host, bytes] { return device.copy(to, host, bytes); });
+}
+
+void Module::copy_from_global(const RawGlobal& global, std::size_t offset, void* host, std::size_t bytes) const {
+  runtime::Context& context = api::use(state_, "the module");
+  if (offset > global.bytes || bytes > global.bytes - offset)
+    api::fail(ErrorId::invalid_value,
+              "a copy of " + bytes_text(bytes) + " asks for more than the variable's " + bytes_text(global.bytes),
+              "copy at most size() elements", "module " + state_->name);
+  if (bytes == 0) return;
+  const void* from = static_cast<const std::byte*>(global.address) + offset;
+  api::run_on(context, *state_->device, nullptr,
+              [&device = context.device(), host, from, bytes] { return device.copy(host, from, bytes); });
+}
+
+}  // namespace warploom

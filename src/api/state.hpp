@@ -1,0 +1,130 @@
+// What the public handles point at, and how results inside become exceptions at the edge.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/result.hpp"
+#include "device/device.hpp"
+#include "runtime/context.hpp"
+#include "runtime/event.hpp"
+#include "warploom/warploom.hpp"
+
+namespace warploom {
+namespace detail {
+
+struct ErrorData {
+  Diag diag;
+  std::string text;
+};
+
+struct ErrorAccess {
+  static Error make(Diag diag);
+};
+
+struct DeviceState {
+  std::shared_ptr<runtime::Context> context;
+  std::size_t total_memory = 0;
+};
+
+// What is made on a device: it keeps the device open, and a reset makes it invalid.
+struct Owned {
+  explicit Owned(std::shared_ptr<DeviceState> owner)
+      : device(std::move(owner)), generation(device->context->generation()) {}
+
+  std::shared_ptr<DeviceState> device;
+  std::uint64_t generation;
+};
+
+struct StreamState : Owned {
+  StreamState(std::shared_ptr<DeviceState> owner, std::shared_ptr<runtime::Stream> queue, bool closes)
+      : Owned(std::move(owner)), stream(std::move(queue)), closes_stream(closes) {}
+  ~StreamState() {
+    if (closes_stream) device->context->close_stream(stream);
+  }
+  StreamState(const StreamState&) = delete;
+  StreamState& operator=(const StreamState&) = delete;
+
+  std::shared_ptr<runtime::Stream> stream;
+  bool closes_stream;  // false for the default stream
+};
+
+struct EventState : Owned {
+  EventState(std::shared_ptr<DeviceState> owner, bool timing) : Owned(std::move(owner)), event(timing) {}
+  runtime::Event event;
+};
+
+struct MemoryState : Owned {
+  MemoryState(std::shared_ptr<DeviceState> owner, std::size_t size) : Owned(std::move(owner)), bytes(size) {}
+  ~MemoryState() { device->context->release(address, generation); }
+  MemoryState(const MemoryState&) = delete;
+  MemoryState& operator=(const MemoryState&) = delete;
+
+  void* address = nullptr;
+  std::size_t bytes;
+};
+
+struct ModuleState : Owned {
+  ModuleState(std::shared_ptr<DeviceState> owner, std::shared_ptr<device::Module> loaded, std::string module_name)
+      : Owned(std::move(owner)), module(std::move(loaded)), name(std::move(module_name)) {}
+  std::shared_ptr<device::Module> module;
+  std::string name;
+};
+
+struct KernelState {
+  std::shared_ptr<ModuleState> module;
+  device::Kernel* kernel;  // lives as long as the module
+};
+
+// Reads and makes public handles.
+struct Access {
+  static Device make(std::shared_ptr<DeviceState> state) { return Device(std::move(state)); }
+  static Stream make(std::shared_ptr<StreamState> state) { return Stream(std::move(state)); }
+  static Module make(std::shared_ptr<ModuleState> state) { return Module(std::move(state)); }
+  static Kernel make(std::shared_ptr<KernelState> state) { return Kernel(std::move(state)); }
+  template <class Handle>
+  static const auto& state(const Handle& handle) {
+    return handle.state_;
+  }
+};
+
+}  // namespace detail
+
+// Opens the public face of any device; Device::open and tests use it.
+Device adopt_device(std::unique_ptr<device::Device> device);
+
+namespace api {
+
+Diag make_diag(ErrorId id, std::string what, std::string remedy = {}, std::string where = {});
+[[noreturn]] void fail(Diag diag);
+[[noreturn]] void fail(ErrorId id, std::string what, std::string remedy = {}, std::string where = {});
+
+template <class T>
+T checked(Result<T> result) {
+  if (!result) fail(std::move(result.error()));
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+[[noreturn]] void fail_moved_from(const char* what);
+[[noreturn]] void fail_before_reset(const char* what);
+
+// The context of a handle's device, checked: not moved from and not poisoned. `what` names it in messages: "the
+// stream".
+runtime::Context& use(const std::shared_ptr<detail::DeviceState>& device);
+template <class State>
+runtime::Context& use(const std::shared_ptr<State>& state, const char* what) {
+  if (!state) fail_moved_from(what);
+  if (state->generation != state->device->context->generation()) fail_before_reset(what);
+  return use(state->device);
+}
+
+// The queue of a stream that is used together with something of `device`.
+const std::shared_ptr<runtime::Stream>& queue_of(const Stream& stream, const detail::DeviceState& device);
+
+// Runs device work on `stream`, or on the default stream and waits when it is null.
+void run_on(runtime::Context& context, const detail::DeviceState& device, const Stream* stream, runtime::Work work);
+
+}  // namespace api
+}  // namespace warploom
