@@ -67,8 +67,7 @@ Result<std::shared_ptr<Stream>> Context::make_stream(bool blocking, int priority
     const std::lock_guard lock(order_);
     // Threads of closed streams are joined here, but not by a worker: one of them may be its own.
     if (!on_worker_thread()) {
-      const auto split =
-          std::stable_partition(streams_.begin(), streams_.end(), [](const auto& s) { return !s->finished(); });
+      const auto split = std::partition(streams_.begin(), streams_.end(), [](const auto& s) { return !s->finished(); });
       finished.assign(split, streams_.end());
       streams_.erase(split, streams_.end());
     }
