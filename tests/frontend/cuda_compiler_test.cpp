@@ -83,9 +83,9 @@ TEST(CudaCompiler, InlinedHeaderFunctionsKeepTheCallersLine) {
 TEST(CudaCompiler, OptionsReachTheCompiler) {
   EXPECT_TRUE(contains(compiled(kScale, {.arch = "sm_80"}), ".target sm_80"));
   EXPECT_TRUE(contains(compiled(kScale, {.arch = "sm_90a"}), ".target sm_90a"));
-  EXPECT_TRUE(contains(compiled("__global__ void NAME(int* p) { *p = VALUE; }",
-                                {.defines = {"NAME=named", "VALUE=1234567"}}),
-                       "1234567"));
+  EXPECT_TRUE(
+      contains(compiled("__global__ void NAME(int* p) { *p = VALUE; }", {.defines = {"NAME=named", "VALUE=1234567"}}),
+               "1234567"));
   const std::string divide = "__global__ void f(float* p) { p[0] = p[1] / p[2]; p[3] = sqrtf(p[4]); }";
   EXPECT_TRUE(contains(compiled(divide), "div.rn.f32"));
   EXPECT_TRUE(contains(compiled(divide), "sqrt.rn.f32"));
@@ -243,8 +243,8 @@ TEST(CudaCompiler, NvccCompilesTheSameSource) {
   ASSERT_TRUE(ptx.ok()) << ptx.error().to_string();
   EXPECT_TRUE(contains(*ptx, ".entry _Z5scalePffi("));
   EXPECT_TRUE(contains(*ptx, "test.cu")) << *ptx;
-  const auto bad = compile_cuda_source("__global__ void f(int* p) {\n  *p = missing;\n}\n", "lesson.cu",
-                                       {.use_nvcc = true});
+  const auto bad =
+      compile_cuda_source("__global__ void f(int* p) {\n  *p = missing;\n}\n", "lesson.cu", {.use_nvcc = true});
   ASSERT_FALSE(bad.ok());
   EXPECT_EQ(bad.error().id, ErrorId::compile_error);
   EXPECT_EQ(bad.error().loc.file, "lesson.cu");

@@ -24,8 +24,8 @@ std::optional<std::uint32_t> number(std::string_view text) {
 
 // "file:12:3: error: text" (clang) or "file(12): error: text" (nvcc); also "error: text" and "nvcc fatal   : text".
 std::optional<Message> header_line(std::string_view line) {
-  static constexpr std::string_view kKinds[] = {"fatal error: ", "catastrophic error: ", "error: ", "warning: ",
-                                                "note: ", "remark: ", "error #"};
+  static constexpr std::string_view kKinds[] = {
+      "fatal error: ", "catastrophic error: ", "error: ", "warning: ", "note: ", "remark: ", "error #"};
   for (const std::string_view kind : kKinds) {
     std::size_t at = 0;
     if (!line.starts_with(kind)) {

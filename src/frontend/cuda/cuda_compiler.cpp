@@ -39,8 +39,9 @@ bool in_path(const std::string& program) {
 
 // The environment variable decides alone when it is set; then what CMake found; then PATH.
 Result<std::string> find_clang() {
-  constexpr auto kRemedy = "install clang 22 (Debian: clang-22 from apt.llvm.org), or set WARPLOOM_CLANG to a clang "
-                           "that has the NVPTX target";
+  constexpr auto kRemedy =
+      "install clang 22 (Debian: clang-22 from apt.llvm.org), or set WARPLOOM_CLANG to a clang "
+      "that has the NVPTX target";
   if (std::string path = environment("WARPLOOM_CLANG"); !path.empty()) {
     if (access(path.c_str(), X_OK) == 0 || (path.find('/') == std::string::npos && in_path(path))) return path;
     return fault(ErrorId::compiler_missing, "WARPLOOM_CLANG names no program: " + path, kRemedy);
@@ -57,7 +58,9 @@ Result<std::string> find_nvcc() {
   } else if (in_path("nvcc")) {
     return std::string("nvcc");
   }
-  return fault(ErrorId::compiler_missing, "nvcc is not found", "put nvcc in PATH or set WARPLOOM_NVCC to it, or compile without asking for nvcc (clang is the default)");
+  return fault(
+      ErrorId::compiler_missing, "nvcc is not found",
+      "put nvcc in PATH or set WARPLOOM_NVCC to it, or compile without asking for nvcc (clang is the default)");
 }
 
 // The oldest PTX version that has the target, at least 8.0 (PTX ISA, table of target names).
@@ -67,7 +70,8 @@ Result<std::string> ptx_feature(const std::string& arch) {
   if (digits.starts_with("sm_")) digits.remove_prefix(3);
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (code != std::errc() || digits.size() == arch.size() || number < 50)
-    return fault(ErrorId::invalid_value, "\"" + arch + "\" is no GPU architecture", "write sm_ and the compute capability, for instance sm_80 or sm_90");
+    return fault(ErrorId::invalid_value, "\"" + arch + "\" is no GPU architecture",
+                 "write sm_ and the compute capability, for instance sm_80 or sm_90");
   (void)end;
   if (number >= 120) return std::string("+ptx87");
   if (number >= 100) return std::string("+ptx86");
@@ -87,14 +91,12 @@ Result<std::vector<std::string>> clang_command(const CudaOptions& options) {
   WL_TRY(headers);
   auto feature = ptx_feature(options.arch);
   WL_TRY(feature);
-  std::vector<std::string> argv = {*clang, "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + options.arch,
-                                   "-std=c++20", "-S",
-                                   // Nothing of a CUDA installation, even when there is one.
-                                   "-nocudainc", "-nocudalib", "--cuda-path=" + *headers, "-Wno-unknown-cuda-version",
-                                   "-Xclang", "-target-feature", "-Xclang", *feature,
-                                   "-fno-color-diagnostics", "-fno-diagnostics-show-line-numbers",
-                                   "-fno-diagnostics-show-option", "-fmacro-backtrace-limit=2",
-                                   "-isystem", *headers, "-include", "warploom_cuda.h"};
+  std::vector<std::string> argv = {
+      *clang, "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + options.arch, "-std=c++20", "-S",
+      // Nothing of a CUDA installation, even when there is one.
+      "-nocudainc", "-nocudalib", "--cuda-path=" + *headers, "-Wno-unknown-cuda-version", "-Xclang", "-target-feature",
+      "-Xclang", *feature, "-fno-color-diagnostics", "-fno-diagnostics-show-line-numbers",
+      "-fno-diagnostics-show-option", "-fmacro-backtrace-limit=2", "-isystem", *headers, "-include", "warploom_cuda.h"};
   argv.push_back("-O" + std::to_string(options.debug ? 0u : std::min(options.optimisation, 3u)));
   if (options.debug)
     argv.emplace_back("-g");

@@ -11,11 +11,11 @@ namespace warploom::frontend {
 
 struct CudaOptions {
   std::string arch = "sm_90";
-  std::vector<std::string> defines{};       // "NAME" or "NAME=VALUE"
+  std::vector<std::string> defines{};  // "NAME" or "NAME=VALUE"
   std::vector<std::string> include_dirs{};
-  std::vector<std::string> extra_flags{};   // passed to the compiler as they are
-  bool lineinfo = true;                   // .loc directives, which reports need
-  bool debug = false;                     // full debug information, no optimisation
+  std::vector<std::string> extra_flags{};  // passed to the compiler as they are
+  bool lineinfo = true;                    // .loc directives, which reports need
+  bool debug = false;                      // full debug information, no optimisation
   bool fast_math = false;
   bool use_nvcc = false;
   unsigned optimisation = 3;

@@ -50,7 +50,7 @@ std::vector<fs::path> cache_roots() {
 }
 
 bool is_private(const fs::path& dir) {
-  struct stat info {};
+  struct stat info{};
   return lstat(dir.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }

@@ -75,7 +75,12 @@ enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
 };
-enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
+enum cudaFuncCache {
+  cudaFuncCachePreferNone,
+  cudaFuncCachePreferShared,
+  cudaFuncCachePreferL1,
+  cudaFuncCachePreferEqual
+};
 enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
@@ -226,32 +231,52 @@ cudaError_t cudaConfigureCall(dim3 grid, dim3 block, size_t shared_bytes = 0, cu
 }
 
 // The typed forms that the runtime's C++ interface has; bodies would never run.
-template <class T> cudaError_t cudaMalloc(T** p, size_t bytes);
-template <class T> cudaError_t cudaMallocManaged(T** p, size_t bytes, unsigned int flags = cudaMemAttachGlobal);
-template <class T> cudaError_t cudaMallocHost(T** p, size_t bytes, unsigned int flags = 0);
-template <class T> cudaError_t cudaHostAlloc(T** p, size_t bytes, unsigned int flags);
-template <class T> cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags);
-template <class T> cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t stream);
-template <class T> cudaError_t cudaMallocFromPoolAsync(T** p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
-template <class T> cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
-                                                  cudaMemcpyKind kind = cudaMemcpyHostToDevice);
-template <class T> cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
-                                                    cudaMemcpyKind kind = cudaMemcpyDeviceToHost);
-template <class T> cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset,
-                                                       cudaMemcpyKind kind, cudaStream_t stream = 0);
-template <class T> cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset,
-                                                         cudaMemcpyKind kind, cudaStream_t stream = 0);
-template <class T> cudaError_t cudaGetSymbolAddress(void** p, const T& symbol);
-template <class T> cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol);
-template <class T> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, T* kernel);
-template <class T> cudaError_t cudaFuncSetAttribute(T* kernel, cudaFuncAttribute attribute, int value);
-template <class T> cudaError_t cudaFuncSetCacheConfig(T* kernel, cudaFuncCache config);
-template <class T> cudaError_t cudaLaunchKernel(T* kernel, dim3 grid, dim3 block, void** args, size_t shared_bytes = 0,
-                                                cudaStream_t stream = 0);
-template <class T> cudaError_t cudaLaunchCooperativeKernel(T* kernel, dim3 grid, dim3 block, void** args,
-                                                           size_t shared_bytes = 0, cudaStream_t stream = 0);
-template <class T> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T kernel, int block_size,
-                                                                             size_t dynamic_shared_bytes);
-template <class T> cudaError_t cudaOccupancyMaxPotentialBlockSize(int* min_grid, int* block_size, T kernel,
-                                                                  size_t dynamic_shared_bytes = 0, int limit = 0);
+template <class T>
+cudaError_t cudaMalloc(T** p, size_t bytes);
+template <class T>
+cudaError_t cudaMallocManaged(T** p, size_t bytes, unsigned int flags = cudaMemAttachGlobal);
+template <class T>
+cudaError_t cudaMallocHost(T** p, size_t bytes, unsigned int flags = 0);
+template <class T>
+cudaError_t cudaHostAlloc(T** p, size_t bytes, unsigned int flags);
+template <class T>
+cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags);
+template <class T>
+cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t stream);
+template <class T>
+cudaError_t cudaMallocFromPoolAsync(T** p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
+template <class T>
+cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice);
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost);
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                    cudaStream_t stream = 0);
+template <class T>
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                      cudaStream_t stream = 0);
+template <class T>
+cudaError_t cudaGetSymbolAddress(void** p, const T& symbol);
+template <class T>
+cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol);
+template <class T>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, T* kernel);
+template <class T>
+cudaError_t cudaFuncSetAttribute(T* kernel, cudaFuncAttribute attribute, int value);
+template <class T>
+cudaError_t cudaFuncSetCacheConfig(T* kernel, cudaFuncCache config);
+template <class T>
+cudaError_t cudaLaunchKernel(T* kernel, dim3 grid, dim3 block, void** args, size_t shared_bytes = 0,
+                             cudaStream_t stream = 0);
+template <class T>
+cudaError_t cudaLaunchCooperativeKernel(T* kernel, dim3 grid, dim3 block, void** args, size_t shared_bytes = 0,
+                                        cudaStream_t stream = 0);
+template <class T>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T kernel, int block_size,
+                                                          size_t dynamic_shared_bytes);
+template <class T>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* min_grid, int* block_size, T kernel,
+                                               size_t dynamic_shared_bytes = 0, int limit = 0);
 WL_HOST_DEVICE cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return cudaExtent{w, h, d}; }
