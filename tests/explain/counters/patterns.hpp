@@ -34,22 +34,16 @@ inline std::vector<Shape> shapes() {
     for (std::uint32_t t = 0; t < 32; ++t) s.index[t] = f(t);
     out.push_back(s);
   };
-  for (std::uint32_t stride : {0u, 1u, 2u, 3u, 4u, 5u, 8u, 16u, 32u, 33u})
-    add([&](std::uint32_t t) { return t * stride; });
-  add([](std::uint32_t t) { return t + 1; });
-  add([](std::uint32_t t) { return 31 - t; });
-  for (std::uint32_t d : {2u, 4u, 8u, 16u}) add([&](std::uint32_t t) { return t / d; });
-  for (std::uint32_t d : {2u, 4u, 8u, 16u}) add([&](std::uint32_t t) { return t % d; });
-  for (std::uint32_t d : {1u, 2u, 16u}) add([&](std::uint32_t t) { return t ^ d; });
-  for (std::uint32_t d : {2u, 4u, 8u, 16u}) add([&](std::uint32_t t) { return t / d * 32; });
-  for (std::uint32_t d : {2u, 4u, 8u, 16u}) add([&](std::uint32_t t) { return t % d * 32; });
-  for (std::uint32_t d : {4u, 8u, 16u}) add([&](std::uint32_t t) { return t % d * 16 + t / d; });
-  add([](std::uint32_t t) { return (t & 1) * 32 + t / 2; });
+  for (std::uint32_t stride : {0u, 1u, 2u, 3u, 4u, 33u}) add([&](std::uint32_t t) { return t * stride; });
+  for (std::uint32_t d : {2u, 4u, 16u}) add([&](std::uint32_t t) { return t / d; });
+  for (std::uint32_t d : {2u, 8u, 16u}) add([&](std::uint32_t t) { return t % d; });
+  for (std::uint32_t d : {1u, 16u}) add([&](std::uint32_t t) { return t ^ d; });
+  for (std::uint32_t d : {2u, 8u}) add([&](std::uint32_t t) { return t / d * 32; });
+  for (std::uint32_t d : {4u, 16u}) add([&](std::uint32_t t) { return t % d * 16 + t / d; });
   add([](std::uint32_t t) { return (t & 2) * 16 + (t & 1); });
-  add([](std::uint32_t t) { return t / 16 * 8 + t % 8; });
   std::uint32_t seed = 7;
   for (std::uint32_t range : {2u, 4u, 8u, 16u, 32u, 64u, 256u, 1000u})
-    for (int repeat = 0; repeat < 3; ++repeat) add([&](std::uint32_t) { return next_random(seed) % range; });
+    add([&](std::uint32_t) { return next_random(seed) % range; });
   return out;
 }
 
@@ -57,13 +51,11 @@ inline std::vector<Shape> shapes() {
 inline std::vector<Pattern> all() {
   struct Access { Kind kind; unsigned bytes; };
   constexpr Access kAccesses[] = {
-      {Kind::shared_load, 1}, {Kind::shared_load, 2}, {Kind::shared_load, 4}, {Kind::shared_load, 8},
-      {Kind::shared_load, 16}, {Kind::shared_store, 1}, {Kind::shared_store, 4}, {Kind::shared_store, 8},
-      {Kind::shared_store, 16}, {Kind::shared_red, 4}, {Kind::shared_atom, 4}, {Kind::shared_atom, 8},
-      {Kind::global_load, 1}, {Kind::global_load, 4}, {Kind::global_load, 8}, {Kind::global_load, 16},
-      {Kind::global_store, 1}, {Kind::global_store, 4}, {Kind::global_store, 8}, {Kind::global_store, 16},
-      {Kind::global_red, 4}, {Kind::global_red, 8}, {Kind::global_atom, 4}, {Kind::global_atom, 8},
-      {Kind::local_load, 4}, {Kind::local_load, 8}, {Kind::local_load, 16}};
+      {Kind::shared_load, 4}, {Kind::shared_load, 8}, {Kind::shared_load, 16}, {Kind::shared_store, 4},
+      {Kind::shared_store, 8}, {Kind::shared_store, 16}, {Kind::shared_red, 4}, {Kind::shared_atom, 4},
+      {Kind::shared_atom, 8}, {Kind::global_load, 4}, {Kind::global_load, 16}, {Kind::global_store, 4},
+      {Kind::global_red, 4}, {Kind::global_red, 8}, {Kind::global_atom, 4}, {Kind::local_load, 4},
+      {Kind::local_load, 16}};
   std::vector<Pattern> out;
   std::uint32_t seed = 99;
   for (const Access& access : kAccesses) {
@@ -74,8 +66,8 @@ inline std::vector<Pattern> all() {
         p.index[t] = access.kind == Kind::local_load ? shape.index[t] % (256 / access.bytes) : shape.index[t];
       out.push_back(p);
       constexpr std::uint32_t kMasks[] = {0x0000ffffu, 0x55555555u, 0x00ff00ffu, 0x0fffffffu};
-      p.mask = number % 2 == 0 ? kMasks[number / 2 % 4] : next_random(seed) | (next_random(seed) << 16);
-      if (p.mask != 0) out.push_back(p);
+      p.mask = number % 2 == 0 ? kMasks[number / 6 % 4] : next_random(seed) | (next_random(seed) << 16);
+      if (number % 3 == 0) out.push_back(p);
       ++number;
     }
   }

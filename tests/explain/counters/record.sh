@@ -6,15 +6,21 @@ out=${OUT:-.}
 work=$(mktemp -d)
 export PATH=$PATH:/usr/local/cuda/bin
 nvcc -std=c++17 -O3 -arch=sm_90 -o "$work/patterns" patterns.cu
-metrics=()
-for op in ld st red atom; do
-  metrics+=(l1tex__t_requests_pipe_lsu_mem_global_op_$op.sum l1tex__t_sectors_pipe_lsu_mem_global_op_$op.sum)
-done
-metrics+=(l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum)
+
+# One run for each memory space: few counters at a time take few passes.
+record() {
+  local list
+  list=$(IFS=,; echo "${*:2}")
+  ncu --clock-control none --cache-control none --kernel-name "regex:$1" --metrics "$list" --csv --page raw \
+    --print-units base --log-file "$work/$1.csv" "$work/patterns" >/dev/null
+}
+shared=()
 for op in ld st atom; do
-  metrics+=(l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_$op.sum l1tex__data_pipe_lsu_wavefronts_mem_shared_op_$op.sum)
+  shared+=(l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_$op.sum l1tex__data_pipe_lsu_wavefronts_mem_shared_op_$op.sum)
 done
-list=$(IFS=,; echo "${metrics[*]}")
-ncu --clock-control none --cache-control none --metrics "$list" --csv --page raw --print-units base \
-  --log-file "$out/patterns.csv" "$work/patterns" >/dev/null
-python3 pivot.py "$out/patterns.csv" >"$out/patterns.tsv"
+record shared "${shared[@]}"
+for op in ld:load st:store red:red atom:atom; do
+  record "global_${op#*:}" l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_${op%:*}.sum
+done
+record local l1tex__t_{requests,sectors}_pipe_lsu_mem_local_op_ld.sum
+python3 pivot.py "$work"/{shared,global_load,global_store,global_red,global_atom,local}.csv >"$out/patterns.tsv"
