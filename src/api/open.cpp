@@ -1,0 +1,60 @@
+// Device::open: options, the environment of the command line, and the devices there are.
+#include <charconv>
+#include <cstdlib>
+#include <fmt/format.h>
+
+#include "api/state.hpp"
+
+namespace warploom {
+namespace {
+
+// An empty variable counts as unset.
+std::string_view variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+[[noreturn]] void fail_variable(const char* name, std::string_view text, const char* expected) {
+  api::fail(ErrorId::invalid_value, fmt::format("environment variable {} is \"{}\"", name, text),
+            fmt::format("set it to {}, or unset it", expected));
+}
+
+bool flag(const char* name, bool otherwise) {
+  const std::string_view text = variable(name);
+  if (text.empty()) return otherwise;
+  if (text == "1") return true;
+  if (text == "0") return false;
+  fail_variable(name, text, "0 or 1");
+}
+
+unsigned count(const char* name, unsigned otherwise) {
+  const std::string_view text = variable(name);
+  if (text.empty()) return otherwise;
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) fail_variable(name, text, "a number");
+  return value;
+}
+
+device::CpuOptions cpu_options(const DeviceOptions& options) {
+  device::CpuOptions out;
+  out.threads = count("WARPLOOM_THREADS", options.threads);
+  const std::string_view profile = variable("WARPLOOM_PROFILE");
+  out.profile = profile.empty() ? options.profile : std::string(profile);
+  out.deterministic = flag("WARPLOOM_DETERMINISTIC", options.deterministic);
+  out.unoptimised = flag("WARPLOOM_UNOPTIMISED", options.unoptimised);
+  out.memory_limit = options.memory_limit;
+  return out;
+}
+
+}  // namespace
+
+Device Device::open(std::string_view name, const DeviceOptions& options) {
+  if (name != "cpu") api::fail(ErrorId::invalid_device, fmt::format("there is no device \"{}\"", name), "open \"cpu\"");
+  auto device = api::checked(device::open_cpu(cpu_options(options)));
+  return adopt_device(std::move(device));
+}
+
+std::vector<std::string> Device::profiles() { return isa::profile_names(); }
+
+}  // namespace warploom
