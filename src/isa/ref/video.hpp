@@ -38,7 +38,7 @@ constexpr std::uint32_t video(const Video& v, std::uint32_t a, std::uint32_t b, 
     switch (v.op) {
       case VideoOp::add: r = x + y; break;
       case VideoOp::sub: r = x - y; break;
-      // Rounds up for a non-negative sum, towards zero... for a negative one down: (x + y + (sum >= 0)) / 2 floored.
+      // A sum that is not negative rounds up, a negative one down.
       case VideoOp::avrg: r = (x + y + (x + y >= 0 ? 1 : 0)) >> 1; break;
       case VideoOp::absdiff: r = x < y ? y - x : x - y; break;
       case VideoOp::min: r = x < y ? x : y; break;

@@ -1,0 +1,202 @@
+// cvt between integers, floats, packed and 8-bit formats.
+#include <string>
+
+#include "codegen/ops_emit.hpp"
+
+namespace warploom::codegen {
+
+using isa::Mod;
+using isa::Type;
+namespace intrinsic = llvm::Intrinsic;
+
+namespace {
+
+bool is_real(Type t) { return isa::is_float(t); }
+
+Value* clamp_signed(Emit& e, Value* v, std::int64_t low, std::int64_t high) {
+  v = e.call(intrinsic::smax, {v, llvm::ConstantInt::getSigned(v->getType(), low)});
+  return e.call(intrinsic::smin, {v, llvm::ConstantInt::getSigned(v->getType(), high)});
+}
+std::uint64_t max_unsigned(unsigned width) { return ~std::uint64_t(0) >> (64 - width); }
+std::int64_t max_signed(unsigned width) { return std::int64_t(max_unsigned(width) >> 1); }
+
+Value* integer_to_integer(Emit& e, Type to, Type from, Value* v) {
+  const bool from_signed = isa::is_signed(from), to_signed = isa::is_signed(to);
+  const unsigned to_bits = isa::bits(to), from_bits = isa::bits(from);
+  if (e.has(Mod::sat)) {
+    if (from_signed && !to_signed) v = e.call(intrinsic::smax, {v, Emit::num(v, 0)});
+    if (from_signed && to_signed && to_bits < from_bits) {
+      v = clamp_signed(e, v, -max_signed(to_bits) - 1, max_signed(to_bits));
+    } else if (!to_signed && to_bits < from_bits) {
+      v = e.umin(v, Emit::num(v, max_unsigned(to_bits)));
+    } else if (!from_signed && to_signed && to_bits <= from_bits) {
+      v = e.umin(v, Emit::num(v, std::uint64_t(max_signed(to_bits))));
+    }
+  }
+  return from_signed ? e.b.CreateSExtOrTrunc(v, e.ints(to_bits)) : e.b.CreateZExtOrTrunc(v, e.ints(to_bits));
+}
+
+// An integer as sign and a float magnitude cut to `precision` bits: exact, plus whether bits were lost.
+struct Cut {
+  Value *value, *inexact;
+};
+Cut cut_integer(Emit& e, Value* v, bool is_signed, unsigned precision, llvm::Type* to) {
+  const unsigned w = Emit::width(v);
+  Value* zero = Emit::num(v, 0);
+  Value* negative = is_signed ? e.b.CreateICmpSLT(v, zero) : nullptr;
+  Value* m = negative != nullptr ? e.b.CreateSelect(negative, e.b.CreateNeg(v), v) : v;
+  Value* zeros = e.call(intrinsic::ctlz, {m, e.b.getFalse()});
+  Value* top = e.b.CreateSub(Emit::num(v, w), e.umin(zeros, Emit::num(v, w - precision)));  // significant bits or less
+  Value* drop = e.b.CreateSub(top, Emit::num(v, precision));
+  Value* lost = e.b.CreateNot(e.b.CreateShl(Emit::ones(v), drop));
+  Value* inexact = e.b.CreateICmpNE(e.b.CreateAnd(m, lost), zero);
+  Value* r = e.b.CreateUIToFP(e.b.CreateAnd(m, e.b.CreateNot(lost)), to);
+  if (negative != nullptr) r = e.b.CreateSelect(negative, e.b.CreateFNeg(r), r);
+  return {r, inexact};
+}
+
+Value* integer_to_float(Emit& e, Type to, Type from, Value* v) {
+  const bool s = isa::is_signed(from);
+  const RoundMode mode = round_mode(e);
+  const auto direct = [&](llvm::Type* t) { return s ? e.b.CreateSIToFP(v, t) : e.b.CreateUIToFP(v, t); };
+  const unsigned precision = to == Type::f64 ? 53 : 24;
+  const bool exact = isa::bits(from) <= precision;
+  llvm::Type* t = to == Type::f64 ? e.f64() : e.f32();
+  if (is_half(to)) {
+    if (exact) return f32_to_half(e, direct(t), to, mode);
+    const Cut c = cut_integer(e, v, s, precision, t);
+    Value* bits = e.to_bits(c.value);
+    Value* odd = e.b.CreateOr(bits, e.b.CreateZExt(c.inexact, bits->getType()));
+    return f32_to_half(e, e.from_bits(odd, t), to, mode);
+  }
+  if (exact || mode == RoundMode::rn) return direct(t);
+  const Cut c = cut_integer(e, v, s, precision, t);
+  Value* bits = e.to_bits(c.value);
+  Value* negative = e.b.CreateICmpSLT(bits, Emit::num(bits, 0));
+  return step(e, mode, c.value, e.b.CreateAnd(c.inexact, negative), e.b.CreateAnd(c.inexact, e.b.CreateNot(negative)));
+}
+
+Value* round_integral(Emit& e, Value* v) {
+  const int mode = e.which({Mod::rni, Mod::rzi, Mod::rmi, Mod::rpi});
+  constexpr intrinsic::ID kRound[] = {intrinsic::roundeven, intrinsic::trunc, intrinsic::floor, intrinsic::ceil};
+  return mode < 0 ? v : e.call(kRound[mode], {v});
+}
+
+// Clamps; NaN gives 0, or the most negative pattern for an f64 source or a 64-bit target.
+Value* float_to_integer(Emit& e, Type to, Type from, Value* v) {
+  if (from == Type::f32 && e.ftz()) v = flush(e, v);
+  if (is_half(from)) v = half_to_f32(e, v);
+  v = round_integral(e, v);
+  llvm::Type* t = e.ints(isa::bits(to));
+  const auto id = isa::is_signed(to) ? intrinsic::fptosi_sat : intrinsic::fptoui_sat;
+  Value* r = e.b.CreateIntrinsic(t, id, {v});
+  if (from == Type::f64 || isa::bits(to) == 64) {
+    r = e.b.CreateSelect(is_nan(e, v), Emit::num(r, std::uint64_t(1) << (isa::bits(to) - 1)), r);
+  }
+  return r;
+}
+
+Value* limit_half(Emit& e, Value* r) {  // .satfinite: infinities become the largest finite value
+  Value* bits = e.to_bits(r);
+  const std::uint64_t inf = r->getType()->getScalarType()->isHalfTy() ? 0x7c00 : 0x7f80;
+  Value* infinite = e.b.CreateICmpEQ(e.b.CreateAnd(bits, 0x7fff), Emit::num(bits, inf));
+  return e.from_bits(e.b.CreateSelect(infinite, e.b.CreateAdd(bits, Emit::ones(bits)), bits), r->getType());
+}
+Value* relu(Emit& e, Value* v) {
+  Value* zero = Emit::real(v, 0);
+  return e.has(Mod::relu) ? e.b.CreateSelect(e.b.CreateFCmpOLE(v, zero), zero, v) : v;
+}
+Value* narrow_half(Emit& e, Type to, Value* v) {
+  if (e.ftz()) v = flush(e, v);
+  v = relu(e, v);
+  if (e.has(Mod::sat)) v = saturate(e, v);
+  Value* r = f32_to_half(e, v, to, round_mode(e));
+  return e.has(Mod::satfinite) ? limit_half(e, r) : r;
+}
+
+Value* float_to_float(Emit& e, Type to, Type from, Value* v) {
+  if (is_half(from)) v = half_to_f32(e, v);
+  if (from == Type::f32 && e.ftz()) v = flush(e, v);
+  v = round_integral(e, v);
+  if (is_half(to)) {
+    if (from == Type::f64) v = to_f32_odd(e, v);
+    return narrow_half(e, to, v);
+  }
+  if (to == Type::f64) {
+    if (from != Type::f64) v = e.b.CreateFPExt(v, e.f64());
+    return e.has(Mod::sat) ? saturate(e, v) : v;
+  }
+  if (from == Type::f64) {
+    Value* r = e.b.CreateFPTrunc(v, e.f32());
+    const RoundMode mode = round_mode(e);
+    if (mode != RoundMode::rn) {
+      Value* back = e.b.CreateFPExt(r, e.f64());
+      r = step(e, mode, r, e.b.CreateFCmpOGT(back, v), e.b.CreateFCmpOLT(back, v));
+    }
+    v = r;
+  }
+  return finish(e, v, true);
+}
+
+Value* to_tf32(Emit& e, Value* v) {
+  v = relu(e, v);
+  Value* bits = e.to_bits(v);
+  Value* up = Emit::num(bits, 0);
+  if (e.has(Mod::rna)) up = Emit::num(bits, 0x1000);
+  if (e.has(Mod::rn)) up = e.b.CreateAdd(e.b.CreateAnd(e.b.CreateLShr(bits, 13), 1), Emit::num(bits, 0xfff));
+  Value* r = e.b.CreateAnd(e.b.CreateAdd(bits, up), 0xffffe000u);
+  if (e.has(Mod::satfinite)) {
+    Value* infinite = e.b.CreateICmpEQ(e.b.CreateAnd(r, 0x7fffffff), Emit::num(r, 0x7f800000));
+    r = e.b.CreateSelect(infinite, e.b.CreateSub(r, Emit::num(r, 0x2000)), r);
+  }
+  return e.b.CreateSelect(is_nan(e, v), Emit::num(r, 0x7fffffff), r);
+}
+
+bool convert_pack(Emit& e) {
+  const Type to = e.type();
+  const unsigned w = isa::bits(to);
+  const auto clamp = [&](Value* v) {
+    v = isa::is_signed(to) ? clamp_signed(e, v, -max_signed(w) - 1, max_signed(w))
+                           : clamp_signed(e, v, 0, std::int64_t(max_unsigned(w)));
+    return e.b.CreateAnd(v, max_unsigned(w));
+  };
+  Value* d = e.b.CreateOr(e.b.CreateShl(clamp(e.in[0]), w), clamp(e.in[1]));
+  if (e.in.size() > 2) d = e.b.CreateOr(d, e.b.CreateShl(e.in[2], 2 * w));
+  return e.done(d);
+}
+
+// Two values into one register: the first source is the upper half.
+bool convert_pair(Emit& e, Type to) {
+  const Type half = element(to);
+  const auto part = [&](Value* v) { return e.resize(e.to_bits(narrow_half(e, half, v)), 32); };
+  return e.done(e.b.CreateOr(e.b.CreateShl(part(e.in[0]), 16), part(e.in[1])));
+}
+
+bool is_fp8_pair(Type t) { return t == Type::e4m3x2 || t == Type::e5m2x2; }
+std::string fp8_name(const Emit& e, const char* op, Type t) {
+  return std::string("warploom.ref.") + op + (e.has(Mod::relu) ? ".relu" : "") +
+         (t == Type::e4m3x2 ? ".e4m3" : ".e5m2");
+}
+
+}  // namespace
+
+bool emit_cvt(Emit& e) {
+  const Type to = e.type(0), from = e.type(1);
+  if (e.has(Mod::pack)) return convert_pack(e);
+  if (is_fp8_pair(to)) {
+    if (from == Type::f32) return e.done(call_host(e, fp8_name(e, "pair_f32", to), {e.in[0], e.in[1]}, 16));
+    return e.done(call_host(e, fp8_name(e, "pair_f16", to), {e.in[0]}, 16));
+  }
+  if (is_fp8_pair(from)) {
+    return to == Type::f16x2 && e.done(call_host(e, fp8_name(e, "to_f16x2", from), {e.in[0]}, 32));
+  }
+  if (to == Type::f16x2 || to == Type::bf16x2) return e.in.size() == 2 && convert_pair(e, to);
+  if (to == Type::tf32) return e.done(to_tf32(e, e.in[0]));
+  if (!is_real(to) && !is_real(from)) return e.done(integer_to_integer(e, to, from, e.in[0]));
+  if (!is_real(to)) return e.done(float_to_integer(e, to, from, e.in[0]));
+  if (is_real(from)) return e.done(float_to_float(e, to, from, e.in[0]));
+  Value* r = integer_to_float(e, to, from, e.in[0]);
+  return e.done(e.has(Mod::sat) ? saturate(e, r) : r);
+}
+
+}  // namespace warploom::codegen
