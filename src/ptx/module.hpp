@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
@@ -13,6 +14,8 @@
 
 namespace warploom::ptx {
 
+// A call always has the operands: list of results, symbol or register of the callee, list of arguments, and for an
+// indirect call the symbol of its prototype or targets; the lists may be empty.
 struct Operand {
   enum class Kind : std::uint8_t {
     reg,      // index into Body::registers
@@ -34,7 +37,7 @@ struct Operand {
   std::int32_t pair = -1;  // register of the second result in "d|p", -2 for "d|_"
   std::uint64_t imm = 0;
   std::string symbol;
-  std::vector<Operand> elements;
+  std::vector<Operand> elements;  // of a vector or list; of an address: what follows the base in "[tex, {x, y}]"
 };
 
 // A .loc directive with nvcc's function_name / inlined_at extension (PTX ISA section 11.5.3).
@@ -54,6 +57,9 @@ struct Instr {
   std::vector<Operand> operands;
   std::uint32_t line = 0;  // line in the PTX text
   std::int32_t loc = -1;   // index into Body::locs
+  // Bytes of a widened load that the program uses (.pragma "used_bytes_mask"); 0: all of them.
+  std::uint64_t used_bytes = 0;
+  // The form that matched; form->emit is "unsupported" where the CPU device must refuse.
   const isa::Form* form = nullptr;
 
   [[nodiscard]] bool has(isa::Mod m) const { return mods.test(static_cast<std::size_t>(m)); }
@@ -97,6 +103,7 @@ struct Param {
   std::uint32_t align = 1;
   std::uint32_t bytes = 0;
   bool is_array = false;   // .b8 name[N]: a struct by value
+  bool in_register = false;  // .reg parameter of a .func, named as a register of its body
   std::uint32_t offset = 0;  // in the parameter buffer of a kernel
 };
 
@@ -125,6 +132,7 @@ struct Dim3 {
 
 struct Function {
   std::string name;
+  std::string alias_of;  // .alias: the function this one stands for
   bool is_entry = false;
   bool has_body = false;
   Linkage linkage = Linkage::internal;
@@ -135,7 +143,14 @@ struct Function {
   bool noreturn_ = false;
   std::uint32_t line = 0;
   std::size_t body_begin = 0, body_end = 0;  // in Module::text, the braces included
+  std::uint32_t body_line = 0;
 };
+
+struct NameHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
+};
+using NameIndex = std::unordered_map<std::string, std::uint32_t, NameHash, std::equal_to<>>;
 
 struct Module {
   std::string name;  // file name for messages
@@ -148,6 +163,7 @@ struct Module {
   std::map<std::string, std::string> debug_strings;  // labels of .debug_str, for Loc::function
   std::vector<Variable> variables;
   std::vector<Function> functions;
+  NameIndex variable_index, function_index;  // into the two vectors, filled by parse()
 
   [[nodiscard]] const Function* find_function(std::string_view name) const;
   [[nodiscard]] const Variable* find_variable(std::string_view name) const;
@@ -160,5 +176,7 @@ Result<std::shared_ptr<Body>> parse_body(const Module& module, const Function& f
 
 std::string print(const Module& module, const Body& body, const Instr& instr);
 std::string print(const Module& module, const Function& function, const Body& body);
+// The whole text; bodies are parsed on the way.
+Result<std::string> print(const Module& module);
 
 }  // namespace warploom::ptx

@@ -1,0 +1,212 @@
+// Matches mnemonics against the modifier positions and types of the table's forms.
+#include "ptx/decode.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+namespace warploom::ptx {
+namespace {
+
+using isa::Mod;
+using isa::ModSet;
+
+struct GroupMask {
+  ModSet choices;
+  bool required;
+};
+
+struct FormMask {
+  ModSet all;
+  std::vector<GroupMask> groups;
+};
+
+// Bit sets of each form, made once from the table.
+struct RowMasks {
+  std::vector<FormMask> forms;
+  std::vector<Mod> compound;  // modifiers of two words, longest first
+};
+
+const RowMasks& masks(const isa::Row& row) {
+  static const std::vector<RowMasks> table = [] {
+    std::vector<RowMasks> all(isa::kOpCount);
+    for (const isa::Row& r : isa::rows()) {
+      RowMasks& out = all[static_cast<std::size_t>(r.op)];
+      for (const isa::Form& form : r.forms) {
+        FormMask& mask = out.forms.emplace_back();
+        for (const isa::ModGroup& group : form.groups) {
+          GroupMask& g = mask.groups.emplace_back();
+          g.required = group.required;
+          for (const Mod mod : group.choices) {
+            g.choices.set(static_cast<std::size_t>(mod));
+            if (isa::name(mod).find('.') != std::string_view::npos &&
+                std::find(out.compound.begin(), out.compound.end(), mod) == out.compound.end())
+              out.compound.push_back(mod);
+          }
+          mask.all |= g.choices;
+        }
+      }
+      std::sort(out.compound.begin(), out.compound.end(),
+                [](Mod a, Mod b) { return isa::name(a).size() > isa::name(b).size(); });
+    }
+    return all;
+  }();
+  return table[static_cast<std::size_t>(row.op)];
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
+  constexpr std::size_t kLongest = 40;
+  if (a.size() > kLongest || b.size() > kLongest) return limit;
+  if (a.size() > b.size() + limit || b.size() > a.size() + limit) return limit;
+  std::array<std::size_t, kLongest + 1> row{};
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::string dotted_list(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& n : names) out += (out.empty() ? "." : ", .") + n;
+  return out;
+}
+
+bool types_fit(const isa::Form& form, const Decoded& d) {
+  if (form.types.size() != d.type_count) return false;
+  for (std::size_t i = 0; i < form.types.size(); ++i)
+    if (std::find(form.types[i].begin(), form.types[i].end(), d.types[i]) == form.types[i].end()) return false;
+  return true;
+}
+
+// Empty when the modifiers fit the form, else what is wrong and how wrong: larger is nearer to fitting.
+int modifiers_fit(const isa::Form& form, const FormMask& mask, const ModSet& mods, std::string* why) {
+  if (const ModSet foreign = mods & ~mask.all; foreign.any()) {
+    if (why != nullptr) {
+      std::vector<std::string> names;
+      for (std::size_t i = 0; i < isa::kModCount; ++i)
+        if (foreign.test(i)) names.emplace_back(isa::name(static_cast<Mod>(i)));
+      *why = "takes no " + dotted_list(names);
+    }
+    return 50 - static_cast<int>(std::min<std::size_t>(foreign.count(), 40));
+  }
+  for (std::size_t i = 0; i < mask.groups.size(); ++i) {
+    const ModSet present = mods & mask.groups[i].choices;
+    if (present.none() ? !mask.groups[i].required : present.count() == 1) continue;
+    if (why != nullptr) {
+      std::vector<std::string> names;
+      for (const Mod mod : form.groups[i].choices) names.emplace_back(isa::name(mod));
+      *why = (present.none() ? "needs " : "takes only one of ") + dotted_list(names);
+    }
+    return 60;
+  }
+  return 100;
+}
+
+void explain(std::string_view mnemonic, const Decoded& d, Complaint& why) {
+  const RowMasks& row = masks(*d.row);
+  int best = -1;
+  const isa::Form* nearest = nullptr;
+  for (std::size_t i = 0; i < row.forms.size(); ++i) {
+    const isa::Form& form = d.row->forms[i];
+    std::string text;
+    int score = modifiers_fit(form, row.forms[i], d.mods, &text);
+    if (types_fit(form, d)) {
+      score += 45;
+    } else if (score == 100) {
+      text = form.types.size() == d.type_count ? "does not take this type" : "needs " + std::to_string(form.types.size()) +
+             (form.types.size() == 1 ? " type" : " types");
+    }
+    if (score <= best) continue;
+    best = score;
+    nearest = &form;
+    why.what = "'" + std::string(mnemonic) + "': " + d.row->name.data() + " " + text;
+  }
+  why.id = ErrorId::ptx_invalid;
+  if (nearest != nullptr) why.remedy = "nearest form: " + std::string(nearest->text);
+}
+
+}  // namespace
+
+void Nearest::offer(std::string_view candidate) {
+  const std::size_t limit = std::min(distance_, wanted_.size() / 2 + 1);
+  if (candidate == wanted_) return;
+  const std::size_t d = edit_distance(wanted_, candidate, limit);
+  if (d >= limit) return;
+  distance_ = d;
+  best_ = candidate;
+}
+
+std::string Nearest::hint() const { return best_.empty() ? "" : "did you mean '" + std::string(best_) + "'?"; }
+
+bool decode(std::string_view mnemonic, Decoded& out, Complaint& why) {
+  std::array<std::string_view, 24> parts;
+  std::size_t count = 0;
+  for (std::size_t begin = 0; begin <= mnemonic.size();) {
+    const std::size_t end = std::min(mnemonic.find('.', begin), mnemonic.size());
+    if (count == parts.size()) {
+      why = {ErrorId::ptx_invalid, "'" + std::string(mnemonic) + "' has too many modifiers", {}, -1};
+      return false;
+    }
+    parts[count++] = mnemonic.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  out.row = isa::find_row(parts[0]);
+  if (out.row == nullptr) {
+    Nearest nearest(parts[0]);
+    for (const isa::Row& row : isa::rows()) nearest.offer(row.name);
+    why = {ErrorId::ptx_unknown_instruction, "unknown instruction '" + std::string(mnemonic) + "'", nearest.hint(), -1};
+    return false;
+  }
+  const RowMasks& row = masks(*out.row);
+  for (std::size_t i = 1; i < count; ++i) {
+    bool joined = false;
+    for (const Mod mod : row.compound) {
+      const std::string_view spelling = isa::name(mod);
+      const std::size_t begin = static_cast<std::size_t>(parts[i].data() - mnemonic.data());
+      const std::string_view rest = mnemonic.substr(begin);
+      if (!rest.starts_with(spelling) || (rest.size() > spelling.size() && rest[spelling.size()] != '.')) continue;
+      out.mods.set(static_cast<std::size_t>(mod));
+      i += static_cast<std::size_t>(std::count(spelling.begin(), spelling.end(), '.'));
+      joined = true;
+      break;
+    }
+    if (joined) continue;
+    if (const isa::Type type = isa::type_from_name(parts[i]); type != isa::Type::none) {
+      if (out.type_count == std::size(out.types)) {
+        why = {ErrorId::ptx_invalid, "'" + std::string(mnemonic) + "' has too many types", {}, -1};
+        return false;
+      }
+      out.types[out.type_count++] = type;
+      continue;
+    }
+    Mod mod;
+    if (!isa::find_mod(parts[i], mod)) {
+      Nearest nearest(parts[i]);
+      for (const isa::Form& form : out.row->forms) {
+        for (const isa::ModGroup& group : form.groups)
+          for (const Mod known : group.choices) nearest.offer(isa::name(known));
+        for (const auto& position : form.types)
+          for (const isa::Type known : position) nearest.offer(isa::name(known));
+      }
+      why = {ErrorId::ptx_invalid, "unknown modifier '." + std::string(parts[i]) + "' in '" + std::string(mnemonic) + "'",
+             nearest.hint(), -1};
+      return false;
+    }
+    out.mods.set(static_cast<std::size_t>(mod));
+  }
+  for (std::size_t i = 0; i < row.forms.size(); ++i)
+    if (types_fit(out.row->forms[i], out) && modifiers_fit(out.row->forms[i], row.forms[i], out.mods, nullptr) == 100)
+      out.forms.push_back(&out.row->forms[i]);
+  if (!out.forms.empty()) return true;
+  explain(mnemonic, out, why);
+  return false;
+}
+
+}  // namespace warploom::ptx

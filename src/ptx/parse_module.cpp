@@ -1,0 +1,304 @@
+// Parses the directives and declarations of a module and finds where each body begins and ends.
+#include <algorithm>
+
+#include "ptx/parser.hpp"
+
+namespace warploom::ptx {
+namespace {
+
+class ModuleParser : ParserBase {
+ public:
+  explicit ModuleParser(Module& module)
+      : ParserBase(module, Cursor(module.text, 0, module.text.size(), 1)), module_(module) {}
+
+  std::optional<Diag> run() {
+    while (!error_ && !cursor_.at_end()) statement();
+    if (!error_ && module_.version_major == 0) fail(ErrorId::ptx_syntax, "'.version' is missing", 0);
+    return std::move(error_);
+  }
+
+ private:
+  Module& module_;
+
+  bool statement() {
+    if (cursor_.accept(';')) return true;
+    if (cursor_.peek() == '@') {  // "@@DWARF" lines of old compilers
+      cursor_.skip_line();
+      return true;
+    }
+    const std::size_t begin = cursor_.offset();
+    const std::string_view word = cursor_.dotted();
+    if (word.empty()) return syntax("a directive is due");
+    if (word == "version") return version();
+    if (word == "target") return target();
+    if (word == "address_size") return address_size();
+    if (word == "file") return file();
+    if (word == "section") return section();
+    if (word == "loc") {
+      cursor_.skip_line();
+      return true;
+    }
+    if (word == "pragma") return pragma();
+    if (word == "alias") return alias();
+    return declaration(word, begin);
+  }
+
+  bool version() {
+    std::uint32_t major = 0, minor = 0;
+    cursor_.peek();
+    const std::size_t begin = cursor_.offset();
+    while (is_digit(cursor_.raw()) && major < 1000) {
+      major = major * 10 + static_cast<std::uint32_t>(cursor_.raw() - '0');
+      cursor_.advance(1);
+    }
+    if (cursor_.raw() != '.' || !is_digit(cursor_.raw(1))) return syntax("a version such as 8.0 is due");
+    cursor_.advance(1);
+    while (is_digit(cursor_.raw()) && minor < 1000) {
+      minor = minor * 10 + static_cast<std::uint32_t>(cursor_.raw() - '0');
+      cursor_.advance(1);
+    }
+    module_.version_major = major;
+    module_.version_minor = minor;
+    if (major == 0 || major > 9)
+      return fail(ErrorId::ptx_version, "PTX version " + std::to_string(major) + "." + std::to_string(minor) +
+                                            " is not known; versions 1 to 9 are", begin);
+    return true;
+  }
+
+  bool target() {
+    do {
+      std::string_view word;
+      if (!name(word, "the target")) return false;
+      if (word.starts_with("sm_") || word.starts_with("compute_")) module_.target = word;
+      if (word == "debug") module_.debug = true;
+    } while (cursor_.accept(','));
+    return true;
+  }
+
+  bool address_size() {
+    cursor_.peek();
+    const std::size_t begin = cursor_.offset();
+    if (!u32(module_.address_bits)) return false;
+    return module_.address_bits == 64 || module_.address_bits == 32 ||
+           fail(ErrorId::ptx_invalid, "address size is 32 or 64", begin);
+  }
+
+  bool file() {
+    std::uint32_t index = 0;
+    std::string_view path;
+    if (!u32(index)) return false;
+    if (!cursor_.quoted(path)) return syntax("a file name in double quotes is due");
+    module_.files[index] = path;
+    std::uint64_t ignored = 0;
+    while (cursor_.accept(','))
+      if (!integer(ignored)) return false;
+    return true;
+  }
+
+  bool pragma() {
+    std::string_view ignored;
+    do {
+      if (!cursor_.quoted(ignored)) return syntax("a text in double quotes is due");
+    } while (cursor_.accept(','));
+    return expect(';');
+  }
+
+  bool alias() {
+    std::string_view from, to;
+    if (!name(from, "the alias") || !expect(',') || !name(to, "a function") || !expect(';')) return false;
+    for (Function& function : module_.functions)
+      if (function.name == from) function.alias_of = to;
+    return true;
+  }
+
+  // Only .debug_str matters: .loc names inlined functions by its labels.
+  bool section() {
+    if (cursor_.dotted().empty() && cursor_.word().empty()) return syntax("name of the section is due");
+    const std::string_view section_name = text_.substr(0, cursor_.offset());
+    if (!section_name.ends_with("debug_str")) {
+      if (!cursor_.skip_braces()) return syntax("'{...}' is due");
+      return true;
+    }
+    if (!expect('{')) return false;
+    std::vector<std::pair<std::string, std::size_t>> labels;
+    std::string bytes;
+    while (!cursor_.accept('}')) {
+      if (cursor_.peek() == '.') {
+        if (cursor_.dotted() != "b8") return syntax("'.b8' is due");
+        do {
+          std::uint64_t byte = 0;
+          if (!integer(byte)) return false;
+          bytes += static_cast<char>(byte);
+        } while (cursor_.accept(','));
+        continue;
+      }
+      std::string_view label;
+      if (!name(label, "a label") || !expect(':')) return false;
+      labels.emplace_back(label, bytes.size());
+    }
+    for (const auto& [label, at] : labels) module_.debug_strings[label] = bytes.substr(at, bytes.find('\0', at) - at);
+    return true;
+  }
+
+  bool declaration(std::string_view word, std::size_t begin) {
+    Linkage linkage = Linkage::internal;
+    bool managed = false;
+    for (;;) {
+      isa::Space space;
+      if (word == "extern") linkage = Linkage::external;
+      else if (word == "visible") linkage = Linkage::visible;
+      else if (word == "weak") linkage = Linkage::weak;
+      else if (word == "common") linkage = Linkage::common;
+      else if (word == "attribute") {
+        if (!attribute(managed)) return false;
+      } else if (word == "entry" || word == "func") {
+        return function(word == "entry", linkage);
+      } else if (variable_space(word, space) && space != isa::Space::param) {
+        std::vector<Variable> declared;
+        return variables(space, linkage, declared) && add(std::move(declared), managed);
+      } else {
+        return fail(ErrorId::ptx_syntax, "unknown directive '." + std::string(word) + "'", begin);
+      }
+      cursor_.peek();
+      begin = cursor_.offset();
+      word = cursor_.dotted();
+      if (word.empty()) return syntax("a declaration is due");
+    }
+  }
+
+  bool function(bool is_entry, Linkage linkage) {
+    Function f;
+    f.is_entry = is_entry;
+    f.linkage = linkage;
+    cursor_.peek();
+    if (cursor_.accept_dotted("attribute")) {
+      bool ignored = false;
+      if (!attribute(ignored)) return false;
+    }
+    if (!is_entry && cursor_.peek() == '(' && !parameters(f.returns)) return false;
+    cursor_.peek();
+    f.line = cursor_.line();
+    std::string_view word;
+    if (!name(word, is_entry ? "the kernel" : "the function")) return false;
+    f.name = word;
+    if (cursor_.peek() == '(' && !parameters(f.params)) return false;
+    if (!function_directives(f)) return false;
+    layout(f.params, f.param_bytes);
+    std::uint32_t ignored = 0;
+    layout(f.returns, ignored);
+    if (cursor_.peek() == '{') {
+      f.has_body = true;
+      f.body_begin = cursor_.offset();
+      f.body_line = cursor_.line();
+      if (!cursor_.skip_braces())
+        return fail(ErrorId::ptx_syntax, "body of '" + f.name + "' does not end", f.body_begin);
+      f.body_end = cursor_.offset();
+    } else if (!expect(';')) {
+      return false;
+    }
+    add(std::move(f));
+    return true;
+  }
+
+  bool function_directives(Function& f) {
+    while (cursor_.peek() == '.') {
+      const std::string_view word = cursor_.dotted();
+      if (word == "maxntid" || word == "reqntid" || word == "reqnctapercluster") {
+        Dim3 dims{1, 1, 1};
+        if (!u32(dims.x)) return false;
+        if (cursor_.accept(',') && !u32(dims.y)) return false;
+        if (cursor_.accept(',') && !u32(dims.z)) return false;
+        if (word == "maxntid") f.maxntid = dims;
+        if (word == "reqntid") f.reqntid = dims;
+      } else if (word == "minnctapersm") {
+        if (!u32(f.minnctapersm)) return false;
+      } else if (word == "maxnreg") {
+        if (!u32(f.maxnreg)) return false;
+      } else if (word == "noreturn") {
+        f.noreturn_ = true;
+      } else if (word == "pragma") {
+        if (!pragma()) return false;
+      } else if (word == "attribute") {
+        bool ignored = false;
+        if (!attribute(ignored)) return false;
+      } else {
+        // Directives of clusters and of later versions: numbers or a list in parentheses.
+        if (cursor_.accept('(')) {
+          while (!cursor_.at_end() && !cursor_.accept(')')) cursor_.advance(1);
+        }
+        std::uint32_t ignored = 0;
+        while (is_digit(cursor_.peek())) {
+          if (!u32(ignored)) return false;
+          cursor_.accept(',');
+        }
+      }
+    }
+    return true;
+  }
+
+  static void layout(std::vector<Param>& params, std::uint32_t& total) {
+    total = 0;
+    for (Param& p : params) {
+      total = (total + p.align - 1) / p.align * p.align;
+      p.offset = total;
+      total += p.bytes;
+    }
+  }
+
+  // A definition takes the place of an earlier declaration; a later declaration adds nothing.
+  void add(Function f) {
+    const auto [it, fresh] =
+        module_.function_index.try_emplace(f.name, static_cast<std::uint32_t>(module_.functions.size()));
+    if (fresh) {
+      module_.functions.push_back(std::move(f));
+      return;
+    }
+    Function& known = module_.functions[it->second];
+    if (f.has_body && known.has_body)
+      fail(ErrorId::ptx_invalid, "function '" + f.name + "' is defined twice", f.body_begin);
+    else if (f.has_body)
+      known = std::move(f);
+  }
+
+  bool add(std::vector<Variable> fresh_variables, bool managed) {
+    for (Variable& v : fresh_variables) {
+      v.managed |= managed;
+      const auto [it, fresh] =
+          module_.variable_index.try_emplace(v.name, static_cast<std::uint32_t>(module_.variables.size()));
+      if (fresh) {
+        module_.variables.push_back(std::move(v));
+        continue;
+      }
+      Variable& known = module_.variables[it->second];
+      if (v.linkage == Linkage::external) continue;
+      if (known.linkage != Linkage::external && known.linkage != Linkage::common)
+        return syntax("variable '" + v.name + "' is defined twice");
+      known = std::move(v);
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+const Function* Module::find_function(std::string_view wanted) const {
+  const auto it = function_index.find(wanted);
+  return it == function_index.end() ? nullptr : &functions[it->second];
+}
+
+const Variable* Module::find_variable(std::string_view wanted) const {
+  const auto it = variable_index.find(wanted);
+  return it == variable_index.end() ? nullptr : &variables[it->second];
+}
+
+Result<std::shared_ptr<Module>> parse(std::string text, std::string name) {
+  auto module = std::make_shared<Module>();
+  // Driver images end in zero bytes.
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  module->text = std::move(text);
+  module->name = std::move(name);
+  if (auto error = ModuleParser(*module).run()) return std::move(*error);
+  return module;
+}
+
+}  // namespace warploom::ptx

@@ -1,0 +1,257 @@
+// Checks the operands of an instruction against the forms that fit its mnemonic (PTX ISA sections 9.3 and 9.4).
+#include <algorithm>
+#include <bit>
+
+#include "ptx/constant.hpp"
+#include "ptx/decode.hpp"
+
+namespace warploom::ptx {
+namespace {
+
+using isa::Type;
+using Kind = Operand::Kind;
+
+std::string dotted(Type type) { return "." + std::string(isa::name(type)); }
+
+Type spec_type(const isa::OperandSpec& spec, const Type* types) {
+  if (spec.type_slot >= 0) return types[spec.type_slot];
+  if (spec.type_slot == -1) return spec.fixed;
+  switch (types[0]) {
+    case Type::u16: return Type::u32;
+    case Type::s16: return Type::s32;
+    case Type::u32: return Type::u64;
+    case Type::s32: return Type::s64;
+    default: return Type::none;
+  }
+}
+
+const char* kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::reg: return "a register";
+    case Kind::imm: return "an integer constant";
+    case Kind::imm_f32: case Kind::imm_f64: return "a floating-point constant";
+    case Kind::sreg: return "a special register";
+    case Kind::symbol: return "a symbol";
+    case Kind::address: return "an address";
+    case Kind::vector: return "a vector";
+    case Kind::label: return "a label";
+    case Kind::sink: return "'_'";
+    case Kind::list: return "a list";
+  }
+  return "";
+}
+
+// Bit sizes and float types whose registers are declared with a plain type of the same width.
+bool is_packed(Type t) {
+  switch (t) {
+    case Type::f16x2: case Type::bf16x2: case Type::u16x2: case Type::s16x2: case Type::tf32: case Type::bf16:
+    case Type::e4m3: case Type::e5m2: case Type::e4m3x2: case Type::e5m2x2: return true;
+    default: return false;
+  }
+}
+
+// Whether a register of type `r` may stand where the instruction says `t`. `relaxed` is for ld, st and cvt, which take
+// wider registers too.
+bool register_fits(Type r, Type t, bool relaxed) {
+  if (t == Type::none) return true;
+  if (t == Type::pred || r == Type::pred) return t == r;
+  const unsigned rb = isa::bits(r), tb = isa::bits(t);
+  if (relaxed ? rb < tb : rb != tb) return false;
+  if (r == t || isa::is_untyped(r)) return true;
+  const bool r_float = isa::is_float(r) || is_packed(r), t_float = isa::is_float(t) || is_packed(t);
+  if (isa::is_untyped(t)) return !r_float || rb == tb;
+  if (is_packed(t) && !isa::is_float(t)) return !r_float;
+  return !r_float && !t_float;
+}
+
+struct Match {
+  const Decoded& decoded;
+  const Instr& instr;
+  std::span<const Register> registers;
+  Complaint& why;
+
+  bool complain(std::size_t operand, std::string what, ErrorId id = ErrorId::ptx_invalid) {
+    // The complaint about the latest operand is of the form that fits best.
+    if (why.what.empty() || static_cast<int>(operand) > why.operand)
+      why = {id, std::string(decoded.row->name) + ": " + std::move(what), {}, static_cast<int>(operand)};
+    return false;
+  }
+
+  bool relaxed() const {
+    return instr.op == isa::Op::ld || instr.op == isa::Op::st || instr.op == isa::Op::cvt || instr.op == isa::Op::ldu;
+  }
+
+  bool fits(const isa::Form& form) {
+    const std::size_t count = instr.operands.size();
+    const auto optional = static_cast<std::size_t>(
+        std::count_if(form.operands.begin(), form.operands.end(), [](const auto& spec) { return spec.optional; }));
+    if (count > form.operands.size() || count + optional < form.operands.size()) {
+      const std::size_t least = form.operands.size() - optional;
+      return complain(std::min(count, least),
+                      "needs " + (optional == 0 ? std::to_string(least)
+                                                : std::to_string(least) + " to " + std::to_string(form.operands.size())) +
+                          " operands and has " + std::to_string(count));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const isa::OperandSpec& spec = form.operands[static_cast<std::size_t>(spec_index(form, i, count))];
+      if (!operand_fits(i, instr.operands[i], spec)) return false;
+    }
+    return true;
+  }
+
+  bool kind_allowed(const Operand& o, std::uint16_t kinds) const {
+    switch (o.kind) {
+      case Kind::reg: return (kinds & (isa::kReg | isa::kFunc)) != 0;
+      case Kind::imm: case Kind::imm_f32: case Kind::imm_f64: return (kinds & isa::kImm) != 0;
+      case Kind::sreg: return (kinds & isa::kSreg) != 0;
+      case Kind::symbol: return (kinds & (isa::kSymbol | isa::kFunc | isa::kTargets)) != 0;
+      case Kind::address: return (kinds & isa::kAddress) != 0;
+      case Kind::vector: return (kinds & isa::kVector) != 0;
+      case Kind::label: return (kinds & isa::kLabel) != 0;
+      case Kind::sink: return (kinds & isa::kSink) != 0;
+      case Kind::list: return (kinds & isa::kParamList) != 0;
+    }
+    return false;
+  }
+
+  bool operand_fits(std::size_t i, const Operand& o, const isa::OperandSpec& spec) {
+    const std::string name = "operand '" + std::string(spec.name) + "'";
+    if (!kind_allowed(o, spec.kinds)) {
+      if (o.kind == Kind::label) return complain(i, "'" + o.symbol + "' is not declared", ErrorId::ptx_undefined_name);
+      return complain(i, name + " cannot be " + kind_name(o.kind));
+    }
+    if (o.pair != -1 && (spec.kinds & isa::kPredPair) == 0) return complain(i, name + " takes no '|'");
+    if (o.negated && (spec.kinds & isa::kNegPred) == 0) return complain(i, name + " takes no '!'");
+    const Type type = spec_type(spec, instr.types);
+    switch (o.kind) {
+      case Kind::reg: return register_ok(i, o, type, name);
+      case Kind::imm:
+        if (isa::is_float(type)) return complain(i, name + " of type " + dotted(type) + " cannot be an integer");
+        return true;
+      case Kind::imm_f32: case Kind::imm_f64:
+        if (isa::is_signed(type) || isa::is_unsigned(type) || type == Type::pred)
+          return complain(i, name + " of type " + dotted(type) + " cannot be a floating-point constant");
+        return true;
+      case Kind::vector: return vector_ok(i, o, type, name);
+      case Kind::sreg: return sreg_ok(i, o, type, name);
+      default: return true;
+    }
+  }
+
+  bool register_ok(std::size_t i, const Operand& o, Type type, const std::string& name) {
+    const Register& r = registers[static_cast<std::size_t>(o.reg)];
+    if (register_fits(r.type, type, relaxed())) return true;
+    return complain(i, name + " of type " + dotted(type) + " cannot be the " + dotted(r.type) + " register " + r.name);
+  }
+
+  bool sreg_ok(std::size_t i, const Operand& o, Type type, const std::string& name) {
+    const Type actual = special_register(o.symbol);
+    const bool same = actual == Type::pred || type == Type::pred ? actual == type : !isa::is_float(type);
+    return same || complain(i, name + " of type " + dotted(type) + " cannot be " + o.symbol);
+  }
+
+  bool vector_ok(std::size_t i, const Operand& o, Type type, const std::string& name) {
+    Type element = type;
+    if (instr.op == isa::Op::mov) {
+      // Packing and unpacking: the elements share the bits of the other side.
+      const unsigned n = static_cast<unsigned>(o.elements.size());
+      if (n < 2 || n > 8 || isa::bits(type) % n != 0 || isa::bits(type) / n < 8)
+        return complain(i, name + " cannot be split into " + std::to_string(n) + " parts");
+      switch (isa::bits(type) / n) {
+        case 8: element = Type::b8; break;
+        case 16: element = Type::b16; break;
+        case 32: element = Type::b32; break;
+        default: element = Type::b64; break;
+      }
+    } else if (const unsigned width = vector_width(instr); decoded.row->flow != isa::Flow::pure || width > 1) {
+      if (element != Type::none && decoded.row->emit != "unsupported" && o.elements.size() != width)
+        return complain(i, name + " has " + std::to_string(o.elements.size()) + " elements where " +
+                               std::to_string(width) + " are due");
+    }
+    for (const Operand& e : o.elements) {
+      if (e.kind == Kind::sink || e.kind == Kind::imm || e.kind == Kind::imm_f32 || e.kind == Kind::imm_f64) continue;
+      if (e.kind != Kind::reg) return complain(i, std::string("a vector cannot hold ") + kind_name(e.kind));
+      if (!register_ok(i, e, element, name)) return false;
+    }
+    return true;
+  }
+};
+
+void convert_literal(Operand& o, Type type) {
+  const Constant c{o.kind == Kind::imm_f32 ? Constant::Kind::f32 : Constant::Kind::f64, false, o.imm};
+  if (o.kind != Kind::imm_f32 && o.kind != Kind::imm_f64) return;
+  if (type == Type::f32 || (type == Type::b32 && o.kind == Kind::imm_f64)) {
+    o.imm = as_f32_bits(c);
+    o.kind = Kind::imm_f32;
+  } else if (type == Type::f64 || (type == Type::b64 && o.kind == Kind::imm_f32)) {
+    o.imm = as_f64_bits(c);
+    o.kind = Kind::imm_f64;
+  }
+}
+
+}  // namespace
+
+int spec_index(const isa::Form& form, std::size_t index, std::size_t count) {
+  if (count > form.operands.size()) return -1;
+  // The first optional positions are the ones that are filled.
+  std::size_t skip = form.operands.size() - count;
+  std::size_t spare = static_cast<std::size_t>(
+      std::count_if(form.operands.begin(), form.operands.end(), [](const auto& spec) { return spec.optional; }));
+  if (spare < skip) return -1;
+  std::size_t filled = spare - skip, at = 0;
+  for (std::size_t spec = 0; spec < form.operands.size(); ++spec) {
+    if (form.operands[spec].optional) {
+      if (filled == 0) continue;
+      --filled;
+    }
+    if (at++ == index) return static_cast<int>(spec);
+  }
+  return -1;
+}
+
+bool select_form(const Decoded& decoded, Instr& instr, std::span<const Register> registers, Complaint& why) {
+  why = {};
+  Match match{decoded, instr, registers, why};
+  for (const isa::Form* form : decoded.forms) {
+    if (!match.fits(*form)) continue;
+    instr.form = form;
+    for (std::size_t i = 0; i < instr.operands.size(); ++i) {
+      const Type type = operand_type(instr, i);
+      convert_literal(instr.operands[i], type);
+      for (Operand& element : instr.operands[i].elements) convert_literal(element, type);
+    }
+    return true;
+  }
+  return false;
+}
+
+Type operand_type(const Instr& instr, std::size_t index) {
+  if (instr.form == nullptr) return Type::none;
+  const int spec = spec_index(*instr.form, index, instr.operands.size());
+  return spec < 0 ? Type::none : spec_type(instr.form->operands[static_cast<std::size_t>(spec)], instr.types);
+}
+
+isa::Role operand_role(const Instr& instr, std::size_t index) {
+  if (instr.form == nullptr) return isa::Role::src;
+  const int spec = spec_index(*instr.form, index, instr.operands.size());
+  return spec < 0 ? isa::Role::src : instr.form->operands[static_cast<std::size_t>(spec)].role;
+}
+
+isa::Space space_of(const Instr& instr) {
+  using isa::Mod;
+  if (instr.has(Mod::global)) return isa::Space::global;
+  if (instr.has(Mod::shared) || instr.has(Mod::shared__cta) || instr.has(Mod::shared__cluster)) return isa::Space::shared;
+  if (instr.has(Mod::local)) return isa::Space::local;
+  if (instr.has(Mod::const_)) return isa::Space::constant;
+  if (instr.has(Mod::param) || instr.has(Mod::param__entry) || instr.has(Mod::param__func)) return isa::Space::param;
+  return isa::Space::generic;
+}
+
+unsigned vector_width(const Instr& instr) {
+  if (instr.has(isa::Mod::v8)) return 8;
+  if (instr.has(isa::Mod::v4)) return 4;
+  if (instr.has(isa::Mod::v2)) return 2;
+  return 1;
+}
+
+}  // namespace warploom::ptx
