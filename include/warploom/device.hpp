@@ -57,14 +57,14 @@ struct DeviceProperties {
 struct CompileOptions {
   enum class Compiler { automatic, clang, nvcc };
   Compiler compiler = Compiler::automatic;  ///< automatic: clang with Warploom's own device header
-  std::string arch;                         ///< for instance "sm_90"; empty: the device's
+  std::string arch{};                       ///< for instance "sm_90"; empty: the device's
   int optimization = 3;                     ///< 0 to 3
   bool line_info = true;                    ///< source lines in reports and errors
   bool debug = false;                       ///< as nvcc -G
   bool fast_math = false;                   ///< as nvcc --use_fast_math
-  std::vector<std::string> include_dirs;
-  std::vector<std::string> defines;    ///< "NAME" or "NAME=VALUE"
-  std::vector<std::string> arguments;  ///< handed to the compiler as they are
+  std::vector<std::string> include_dirs{};
+  std::vector<std::string> defines{};    ///< "NAME" or "NAME=VALUE"
+  std::vector<std::string> arguments{};  ///< handed to the compiler as they are
 };
 
 /// A device and its context. Copies are handles to the same device; it closes when the last handle to it, or to

@@ -14,6 +14,7 @@ int main() {
     template __global__ void axpy<float>(float, const float*, float*, int);
   )";
   try {
+    // [use]
     const warploom::Device device = warploom::Device::open("cpu");
     const warploom::Kernel axpy = device.compile(source).kernel("axpy<float>");
     const int n = 1000;
@@ -22,6 +23,7 @@ int main() {
     warploom::DeviceArray<float> device_x(device, x), device_y(device, y);
     axpy.launch({warploom::blocks_for(n, 128), 128}, 2.0f, device_x, device_y, n);
     const std::vector<float> result = device_y.to_vector();
+    // [/use]
     for (int i = 0; i < n; ++i)
       if (result[static_cast<std::size_t>(i)] != 2.0f * static_cast<float>(i) + 1.0f) {
         std::printf("wrong at %d\n", i);
