@@ -2,6 +2,7 @@
 #include "runtime/context.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <thread>
 
 namespace warploom::runtime {
@@ -46,6 +47,12 @@ Context::~Context() {
   for (const auto& stream : streams) stream->join();
   sweep_deferred();
   for (const auto& [address, bytes] : allocations_) (void)device_->release(address);
+  // Nobody waited for the work that failed, so nobody would hear of it.
+  if ((sticky_ && !sticky_reported_) || pending_)
+    std::fprintf(
+        stderr,
+        "warploom: the device closes with an error that was never reported, because nothing waited for the work:\n%s\n",
+        (sticky_ && !sticky_reported_ ? *sticky_ : *pending_).to_string().c_str());
 }
 
 void Context::close_all() {

@@ -265,6 +265,17 @@ TEST_F(Order, ThingsOutliveTheirHandles) {
   EXPECT_EQ(late.size(), 100u);
 }
 
+TEST_F(Order, ErrorThatNobodyWaitedForIsPrinted) {
+  testing::internal::CaptureStderr();
+  {
+    Device other = open();
+    other.load_ptx("fake").kernel("fail").launch({1, 1}, error_id::device_trap);
+  }
+  const std::string printed = testing::internal::GetCapturedStderr();
+  EXPECT_NE(printed.find("never reported"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("device_trap"), std::string::npos) << printed;
+}
+
 TEST_F(Order, HandleMayDieInAHostFunction) {
   std::atomic<bool> done = false;
   {
