@@ -87,8 +87,25 @@ class Observer {
 };
 
 // The counting rules, used by the JIT for whatever it cannot count in closed form (design section 7).
-// addresses[i] is meaningful where bit i of mask is set; bytes is one lane's access.
+// addresses[i] is meaningful where bit i of mask is set; bytes is one lane's access. An empty mask counts as nothing.
+
+// Global loads and stores: distinct 32-byte sectors that the active lanes touch.
 std::uint32_t count_sectors(const std::uint64_t addresses[32], std::uint32_t mask, std::uint32_t bytes);
+// Global atomics: lanes that hit the same word need a sector access each.
+std::uint32_t count_atomic_sectors(const std::uint64_t addresses[32], std::uint32_t mask, std::uint32_t bytes);
+// Local memory is interleaved word by word over the lanes of a warp; addresses count from each lane's own base.
+std::uint32_t count_local_sectors(const std::uint64_t offsets[32], std::uint32_t mask, std::uint32_t bytes);
+
+struct Wavefronts {
+  std::uint32_t count = 0;
+  std::uint32_t ideal = 0;  // without bank conflicts
+};
+Wavefronts count_shared(const std::uint64_t addresses[32], std::uint32_t mask, std::uint32_t bytes, AccessKind kind);
+// The count of a shared load.
 std::uint32_t count_wavefronts(const std::uint64_t addresses[32], std::uint32_t mask, std::uint32_t bytes);
+
+// Adds one warp's access to the counts of its site; `space` is global, shared or local.
+void count_access(isa::Space space, AccessKind kind, const std::uint64_t addresses[32], std::uint32_t mask,
+                  std::uint32_t bytes, AccessCounts& counts);
 
 }  // namespace warploom::observe

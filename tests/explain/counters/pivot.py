@@ -4,8 +4,8 @@ import sys
 
 
 def total(row, part):
-    """Sum of the counters whose name holds `part`; a run reads only those of the kernel's own operation."""
-    return sum(int(float(v.replace(",", ""))) for k, v in row.items() if part in k)
+    """Sum of the `.sum` counters whose name holds `part`; a run reads only those of the kernel's own operation."""
+    return sum(int(float(v.replace(",", ""))) for k, v in row.items() if part in k and k.endswith(".sum"))
 
 
 print("kernel\trequests\tsectors\twavefronts\tconflicts")
