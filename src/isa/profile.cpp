@@ -112,7 +112,8 @@ Result<GpuProfile> parse_profile(std::string_view text, const std::string& origi
   read.integer("shared.reserved_per_block", p.reserved_shared_per_block);
   read.integer("shared.granularity", p.shared_granularity);
   read.kib_list("shared.carveouts_kib", p.shared_carveouts);
-  if (!read.bad_key().empty()) return bad_profile(origin, fmt::format("key {} is missing or not valid", read.bad_key()));
+  if (!read.bad_key().empty())
+    return bad_profile(origin, fmt::format("key {} is missing or not valid", read.bad_key()));
   if (p.register_granularity == 0 || p.register_partitions == 0 || p.shared_granularity == 0)
     return bad_profile(origin, "a granularity of zero");
   return p;

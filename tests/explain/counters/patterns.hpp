@@ -6,16 +6,25 @@
 
 namespace patterns {
 
-enum class Kind { shared_load, shared_store, shared_red, shared_atom, global_load, global_store, global_red, global_atom,
-                  local_load };
-constexpr const char* kKindNames[] = {"shared_load", "shared_store", "shared_red", "shared_atom", "global_load",
-                                      "global_store", "global_red", "global_atom", "local_load"};
+enum class Kind {
+  shared_load,
+  shared_store,
+  shared_red,
+  shared_atom,
+  global_load,
+  global_store,
+  global_red,
+  global_atom,
+  local_load
+};
+constexpr const char* kKindNames[] = {"shared_load",  "shared_store", "shared_red",  "shared_atom", "global_load",
+                                      "global_store", "global_red",   "global_atom", "local_load"};
 
 struct Pattern {
   Kind kind;
-  unsigned bytes;             // of one lane's access
-  std::uint32_t mask;         // active lanes
-  std::uint32_t index[32];    // in units of `bytes`
+  unsigned bytes;           // of one lane's access
+  std::uint32_t mask;       // active lanes
+  std::uint32_t index[32];  // in units of `bytes`
 };
 
 inline std::uint32_t next_random(std::uint32_t& state) {
@@ -49,13 +58,16 @@ inline std::vector<Shape> shapes() {
 
 // Every launch of the recorder, in order.
 inline std::vector<Pattern> all() {
-  struct Access { Kind kind; unsigned bytes; };
-  constexpr Access kAccesses[] = {
-      {Kind::shared_load, 4}, {Kind::shared_load, 8}, {Kind::shared_load, 16}, {Kind::shared_store, 4},
-      {Kind::shared_store, 8}, {Kind::shared_store, 16}, {Kind::shared_red, 4}, {Kind::shared_atom, 4},
-      {Kind::shared_atom, 8}, {Kind::global_load, 4}, {Kind::global_load, 16}, {Kind::global_store, 4},
-      {Kind::global_red, 4}, {Kind::global_red, 8}, {Kind::global_atom, 4}, {Kind::local_load, 4},
-      {Kind::local_load, 16}};
+  struct Access {
+    Kind kind;
+    unsigned bytes;
+  };
+  constexpr Access kAccesses[] = {{Kind::shared_load, 4},  {Kind::shared_load, 8},  {Kind::shared_load, 16},
+                                  {Kind::shared_store, 4}, {Kind::shared_store, 8}, {Kind::shared_store, 16},
+                                  {Kind::shared_red, 4},   {Kind::shared_atom, 4},  {Kind::shared_atom, 8},
+                                  {Kind::global_load, 4},  {Kind::global_load, 16}, {Kind::global_store, 4},
+                                  {Kind::global_red, 4},   {Kind::global_red, 8},   {Kind::global_atom, 4},
+                                  {Kind::local_load, 4},   {Kind::local_load, 16}};
   std::vector<Pattern> out;
   std::uint32_t seed = 99;
   for (const Access& access : kAccesses) {
