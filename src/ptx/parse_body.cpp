@@ -315,7 +315,7 @@ class BodyParser : ParserBase {
       const auto first = static_cast<std::int32_t>(body_.registers.size());
       if (cursor_.accept('<')) {
         std::uint64_t count = 0;
-        Constant c;  // '>' would be read as a comparison by a full expression
+        // Digits only: a full expression would read the closing > as a comparison.
         if (!is_digit(cursor_.peek())) return syntax("number of registers is due");
         while (is_digit(cursor_.raw()) && count <= kMostRegisters) {
           count = count * 10 + static_cast<std::uint64_t>(cursor_.raw() - '0');

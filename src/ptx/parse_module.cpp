@@ -203,6 +203,7 @@ class ModuleParser : ParserBase {
   bool function_directives(Function& f) {
     while (cursor_.peek() == '.') {
       const std::string_view word = cursor_.dotted();
+      if (word.empty()) return syntax("a directive's name is due");
       if (word == "maxntid" || word == "reqntid" || word == "reqnctapercluster") {
         Dim3 dims{1, 1, 1};
         if (!u32(dims.x)) return false;
