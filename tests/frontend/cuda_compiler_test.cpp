@@ -73,7 +73,7 @@ TEST(CudaCompiler, InlinedHeaderFunctionsKeepTheCallersLine) {
   const std::string ptx = compiled(
       "__global__ void f(float* x) {\n"
       "  atomicAdd(x, 1.0f);\n"
-      "  x[1] = __expf(x[2]) + __shfl_down_sync(~0u, x[3], 1);\n"
+      "  x[1] = expf(x[2]) + __shfl_down_sync(~0u, x[3], 1);\n"
       "}\n");
   EXPECT_TRUE(contains(ptx, ".loc\t1 2 ")) << ptx;
   EXPECT_TRUE(contains(ptx, ".loc\t1 3 ")) << ptx;
@@ -150,6 +150,20 @@ int main() {
 )");
   EXPECT_TRUE(contains(ptx, ".entry _Z3addILi7EEvPi(")) << ptx;
   EXPECT_TRUE(contains(ptx, ".entry _Z3addILi9EEvPi(")) << ptx;
+}
+
+TEST(CudaCompiler, MathFunctionsNeedNoLibrary) {
+  const std::string ptx = compiled(R"(
+#include <algorithm>
+#include <cmath>
+__global__ void f(float* x, double* d) {
+  x[0] = std::sin(x[1]) + expf(x[2]) + pow(x[3], 2) + sqrt(2) + std::max(x[4], 1.0f) + std::isnan(x[5]) + max(3, 4u);
+  d[0] = std::erfc(d[1]) + cbrt(d[2]) + fmod(d[3], 3) + atan2(d[4], d[5]) + std::abs(d[6]);
+}
+)");
+  EXPECT_FALSE(contains(ptx, ".extern")) << ptx;
+  EXPECT_TRUE(contains(compiled("__global__ void f(float* x) { x[0] = expf(x[1]); }", {.fast_math = true}),
+                       "ex2.approx.ftz.f32"));
 }
 
 TEST(CudaCompiler, PrintfAndAssert) {

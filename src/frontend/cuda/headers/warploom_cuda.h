@@ -28,6 +28,8 @@
 
 // Functions of these headers carry no debug lines: after inlining their instructions belong to the caller's line.
 #define WL_DEVICE static inline __attribute__((device, always_inline, nodebug, unused))
+#define WL_DEVICE_CALL static __attribute__((device, noinline, nodebug, unused))
+#define WL_DEVICE_TABLE static const __attribute__((device))
 #define WL_HOST_DEVICE static inline __attribute__((host, device, always_inline, nodebug, unused))
 #define WL_MEMBER inline __attribute__((host, device, always_inline, nodebug))
 

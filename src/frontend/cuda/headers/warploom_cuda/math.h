@@ -1,4 +1,5 @@
-// Math functions that are one PTX instruction each, the fast intrinsics, and min/max/abs on floating point.
+// CUDA's math functions. Error against the exact result, measured by tests/frontend over all arguments: at most 2 ulp,
+// except tan, sinh, cosh, tanh, asinh, acosh, atanh and erfc, at most 4. rsqrtf is the PTX instruction.
 #pragma once
 
 #ifndef INFINITY
@@ -8,48 +9,160 @@
 #define NAN (__builtin_nanf(""))
 #endif
 
-WL_DEVICE float fabsf(float x) { return __builtin_fabsf(x); }
-WL_DEVICE double fabs(double x) { return __builtin_fabs(x); }
-WL_DEVICE float sqrtf(float x) { return __builtin_sqrtf(x); }
-WL_DEVICE double sqrt(double x) { return __builtin_sqrt(x); }
-WL_DEVICE float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
-WL_DEVICE float fmaf(float a, float b, float c) { return __nvvm_fma_rn_f(a, b, c); }
-WL_DEVICE double fma(double a, double b, double c) { return __nvvm_fma_rn_d(a, b, c); }
-WL_DEVICE float fminf(float a, float b) { return __builtin_fminf(a, b); }
-WL_DEVICE float fmaxf(float a, float b) { return __builtin_fmaxf(a, b); }
-WL_DEVICE double fmin(double a, double b) { return __builtin_fmin(a, b); }
-WL_DEVICE double fmax(double a, double b) { return __builtin_fmax(a, b); }
-WL_DEVICE float floorf(float x) { return __builtin_floorf(x); }
-WL_DEVICE double floor(double x) { return __builtin_floor(x); }
-WL_DEVICE float ceilf(float x) { return __builtin_ceilf(x); }
-WL_DEVICE double ceil(double x) { return __builtin_ceil(x); }
-WL_DEVICE float truncf(float x) { return __builtin_truncf(x); }
-WL_DEVICE double trunc(double x) { return __builtin_trunc(x); }
-WL_DEVICE float rintf(float x) { return __builtin_rintf(x); }
-WL_DEVICE double rint(double x) { return __builtin_rint(x); }
-WL_DEVICE float nearbyintf(float x) { return __builtin_rintf(x); }
-WL_DEVICE double nearbyint(double x) { return __builtin_rint(x); }
-WL_DEVICE float copysignf(float x, float s) { return __builtin_copysignf(x, s); }
-WL_DEVICE double copysign(double x, double s) { return __builtin_copysign(x, s); }
+#include "math_core.h"
+// After the shared parts, which it uses.
+#include "math_kernels.h"
+#include "math_power.h"
+
+// One PTX instruction each.
+#define WL_MATH_BUILTIN(name)                                         \
+  WL_DEVICE float name##f(float x) { return __builtin_##name##f(x); } \
+  WL_DEVICE float name(float x) { return __builtin_##name##f(x); }    \
+  WL_DEVICE double name(double x) { return __builtin_##name(x); }
+WL_MATH_BUILTIN(fabs)
+WL_MATH_BUILTIN(sqrt)
+WL_MATH_BUILTIN(floor)
+WL_MATH_BUILTIN(ceil)
+WL_MATH_BUILTIN(trunc)
+WL_MATH_BUILTIN(rint)
+#undef WL_MATH_BUILTIN
 
 // Fast intrinsics: the approximate instructions of PTX.
-WL_DEVICE float wl_ex2(float x) { return __nvvm_ex2_approx_f(x); }
-WL_DEVICE float __exp2f(float x) { return wl_ex2(x); }
-WL_DEVICE float __expf(float x) { return wl_ex2(x * 1.4426950408889634f); }
-WL_DEVICE float __exp10f(float x) { return wl_ex2(x * 3.3219280948873623f); }
+WL_DEVICE float __exp2f(float x) { return __nvvm_ex2_approx_f(x); }
+WL_DEVICE float __expf(float x) { return __exp2f(x * 1.4426950408889634f); }
+WL_DEVICE float __exp10f(float x) { return __exp2f(x * 3.3219280948873623f); }
 WL_DEVICE float __log2f(float x) { return __nvvm_lg2_approx_f(x); }
-WL_DEVICE float __logf(float x) { return __nvvm_lg2_approx_f(x) * 0.6931471805599453f; }
-WL_DEVICE float __log10f(float x) { return __nvvm_lg2_approx_f(x) * 0.3010299956639812f; }
-WL_DEVICE float __powf(float x, float y) { return wl_ex2(y * __nvvm_lg2_approx_f(x)); }
+WL_DEVICE float __logf(float x) { return __log2f(x) * 0.6931471805599453f; }
+WL_DEVICE float __log10f(float x) { return __log2f(x) * 0.3010299956639812f; }
+WL_DEVICE float __powf(float x, float y) { return __exp2f(y * __log2f(x)); }
 WL_DEVICE float __sinf(float x) { return __nvvm_sin_approx_f(x); }
 WL_DEVICE float __cosf(float x) { return __nvvm_cos_approx_f(x); }
-WL_DEVICE float __tanf(float x) { return __nvvm_div_approx_f(__sinf(x), __cosf(x)); }
 WL_DEVICE void __sincosf(float x, float* s, float* c) {
   *s = __sinf(x);
   *c = __cosf(x);
 }
 WL_DEVICE float __fdividef(float a, float b) { return __nvvm_div_approx_f(a, b); }
-WL_DEVICE float __fsqrt_approx(float x) { return __nvvm_sqrt_approx_f(x); }
+WL_DEVICE float __tanf(float x) { return __fdividef(__sinf(x), __cosf(x)); }
+
+// name, its float form, and the overload that C++ adds.
+#define WL_MATH1(name, kernel)                           \
+  WL_DEVICE float name##f(float x) { return kernel(x); } \
+  WL_DEVICE float name(float x) { return kernel(x); }    \
+  WL_DEVICE double name(double x) { return kernel(x); }
+#define WL_MATH2(name, kernel)                                       \
+  WL_DEVICE float name##f(float x, float y) { return kernel(x, y); } \
+  WL_DEVICE float name(float x, float y) { return kernel(x, y); }    \
+  WL_DEVICE double name(double x, double y) { return kernel(x, y); }
+// -use_fast_math replaces these float functions by the intrinsics.
+#ifdef __CLANG_GPU_APPROX_TRANSCENDENTALS__
+#define WL_MATH1_FAST(name, kernel)                           \
+  WL_DEVICE float name##f(float x) { return __##name##f(x); } \
+  WL_DEVICE float name(float x) { return __##name##f(x); }    \
+  WL_DEVICE double name(double x) { return kernel(x); }
+#define wl_powf __powf
+#else
+#define WL_MATH1_FAST(name, kernel) WL_MATH1(name, kernel)
+#define wl_powf wl_pow
+#endif
+
+WL_MATH1_FAST(exp, wl_exp)
+WL_MATH1_FAST(exp10, wl_exp10)
+WL_MATH1(exp2, wl_exp2)
+WL_MATH1(expm1, wl_expm1)
+WL_MATH1_FAST(log, wl_log)
+WL_MATH1_FAST(log2, wl_log2)
+WL_MATH1_FAST(log10, wl_log10)
+WL_MATH1(log1p, wl_log1p)
+WL_MATH1_FAST(sin, wl_sin)
+WL_MATH1_FAST(cos, wl_cos)
+WL_MATH1_FAST(tan, wl_tan)
+WL_MATH1(asin, wl_asin)
+WL_MATH1(acos, wl_acos)
+WL_MATH1(atan, wl_atan)
+WL_MATH2(atan2, wl_atan2)
+WL_MATH1(sinh, wl_sinh)
+WL_MATH1(cosh, wl_cosh)
+WL_MATH1(tanh, wl_tanh)
+WL_MATH1(asinh, wl_asinh)
+WL_MATH1(acosh, wl_acosh)
+WL_MATH1(atanh, wl_atanh)
+WL_MATH1(erf, wl_erf)
+WL_MATH1(erfc, wl_erfc)
+WL_MATH1(cbrt, wl_cbrt)
+WL_MATH2(hypot, wl_hypot)
+WL_MATH2(fmod, wl_fmod)
+WL_MATH2(remainder, wl_remainder)
+WL_MATH2(nextafter, wl_nextafter)
+WL_MATH2(fdim, wl_fdim)
+WL_MATH2(copysign, wl_sign)
+WL_MATH1(round, wl_round)
+WL_MATH1(nearbyint, wl_rint)
+WL_MATH1(logb, wl_logb)
+WL_DEVICE float powf(float x, float y) { return wl_powf(x, y); }
+WL_DEVICE float pow(float x, float y) { return wl_powf(x, y); }
+WL_DEVICE double pow(double x, double y) { return wl_pow(x, y); }
+WL_DEVICE void sincosf(float x, float* s, float* c) { wl_sincos(x, s, c); }
+WL_DEVICE void sincos(float x, float* s, float* c) { wl_sincos(x, s, c); }
+WL_DEVICE void sincos(double x, double* s, double* c) { wl_sincos(x, s, c); }
+WL_DEVICE float sinpif(float x) { return wl_sinpi(x, 0); }
+WL_DEVICE float sinpi(float x) { return wl_sinpi(x, 0); }
+WL_DEVICE double sinpi(double x) { return wl_sinpi(x, 0); }
+WL_DEVICE float cospif(float x) { return wl_sinpi(x, 1); }
+WL_DEVICE float cospi(float x) { return wl_sinpi(x, 1); }
+WL_DEVICE double cospi(double x) { return wl_sinpi(x, 1); }
+WL_DEVICE float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
+WL_DEVICE float rsqrt(float x) { return __nvvm_rsqrt_approx_f(x); }
+WL_DEVICE double rsqrt(double x) { return 1.0 / __nvvm_sqrt_rn_d(x); }
+WL_DEVICE float rcbrtf(float x) { return wl_div(1.0f, wl_cbrt(x)); }
+WL_DEVICE double rcbrt(double x) { return wl_div(1.0, wl_cbrt(x)); }
+WL_DEVICE float rhypotf(float x, float y) { return wl_div(1.0f, wl_hypot(x, y)); }
+WL_DEVICE double rhypot(double x, double y) { return wl_div(1.0, wl_hypot(x, y)); }
+WL_DEVICE float normcdff(float x) { return 0.5f * wl_erfc(x * -0.707106781f); }
+WL_DEVICE double normcdf(double x) { return 0.5 * wl_erfc(x * -0.70710678118654752); }
+
+WL_DEVICE float fmaf(float a, float b, float c) { return wl_fma(a, b, c); }
+WL_DEVICE float fma(float a, float b, float c) { return wl_fma(a, b, c); }
+WL_DEVICE double fma(double a, double b, double c) { return wl_fma(a, b, c); }
+WL_DEVICE float fminf(float a, float b) { return __builtin_fminf(a, b); }
+WL_DEVICE float fmaxf(float a, float b) { return __builtin_fmaxf(a, b); }
+WL_DEVICE float fmin(float a, float b) { return __builtin_fminf(a, b); }
+WL_DEVICE float fmax(float a, float b) { return __builtin_fmaxf(a, b); }
+WL_DEVICE double fmin(double a, double b) { return __builtin_fmin(a, b); }
+WL_DEVICE double fmax(double a, double b) { return __builtin_fmax(a, b); }
+WL_DEVICE float fdividef(float a, float b) { return a / b; }
+
+WL_DEVICE float ldexpf(float x, int n) { return wl_scale(x, n); }
+WL_DEVICE float ldexp(float x, int n) { return wl_scale(x, n); }
+WL_DEVICE double ldexp(double x, int n) { return wl_scale(x, n); }
+WL_DEVICE float scalbnf(float x, int n) { return wl_scale(x, n); }
+WL_DEVICE float scalbn(float x, int n) { return wl_scale(x, n); }
+WL_DEVICE double scalbn(double x, int n) { return wl_scale(x, n); }
+WL_DEVICE float frexpf(float x, int* e) { return wl_frexp(x, e); }
+WL_DEVICE float frexp(float x, int* e) { return wl_frexp(x, e); }
+WL_DEVICE double frexp(double x, int* e) { return wl_frexp(x, e); }
+WL_DEVICE float modff(float x, float* whole) { return wl_modf(x, whole); }
+WL_DEVICE float modf(float x, float* whole) { return wl_modf(x, whole); }
+WL_DEVICE double modf(double x, double* whole) { return wl_modf(x, whole); }
+WL_DEVICE int ilogbf(float x) { return wl_ilogb(x); }
+WL_DEVICE int ilogb(float x) { return wl_ilogb(x); }
+WL_DEVICE int ilogb(double x) { return wl_ilogb(x); }
+#define WL_MATH_TO_INTEGER(name, type, kernel)                             \
+  WL_DEVICE type name##f(float x) { return static_cast<type>(kernel(x)); } \
+  WL_DEVICE type name(float x) { return static_cast<type>(kernel(x)); }    \
+  WL_DEVICE type name(double x) { return static_cast<type>(kernel(x)); }
+WL_MATH_TO_INTEGER(lround, long, wl_round)
+WL_MATH_TO_INTEGER(llround, long long, wl_round)
+WL_MATH_TO_INTEGER(lrint, long, wl_rint)
+WL_MATH_TO_INTEGER(llrint, long long, wl_rint)
+
+#define WL_MATH_CLASS(type)                                                                     \
+  WL_DEVICE bool isnan(type x) { return x != x; }                                               \
+  WL_DEVICE bool isinf(type x) { return wl_abs(x) == wl_inf(x); }                               \
+  WL_DEVICE bool isfinite(type x) { return wl_abs(x) < wl_inf(x); }                             \
+  WL_DEVICE bool isnormal(type x) { return isfinite(x) && wl_abs(x) >= wl_limits<type>::tiny; } \
+  WL_DEVICE bool signbit(type x) { return __builtin_signbit(x); }
+WL_MATH_CLASS(float)
+WL_MATH_CLASS(double)
 
 WL_DEVICE float min(float a, float b) { return __builtin_fminf(a, b); }
 WL_DEVICE float max(float a, float b) { return __builtin_fmaxf(a, b); }
@@ -61,3 +174,68 @@ WL_DEVICE double min(double a, float b) { return __builtin_fmin(a, b); }
 WL_DEVICE double max(double a, float b) { return __builtin_fmax(a, b); }
 WL_DEVICE float abs(float x) { return __builtin_fabsf(x); }
 WL_DEVICE double abs(double x) { return __builtin_fabs(x); }
+WL_DEVICE float norm3df(float a, float b, float c) { return wl_sqrt(wl_fma(a, a, wl_fma(b, b, c * c))); }
+WL_DEVICE double norm3d(double a, double b, double c) { return wl_sqrt(wl_fma(a, a, wl_fma(b, b, c * c))); }
+WL_DEVICE float rnorm3df(float a, float b, float c) { return wl_div(1.0f, norm3df(a, b, c)); }
+WL_DEVICE double rnorm3d(double a, double b, double c) { return wl_div(1.0, norm3d(a, b, c)); }
+
+// An integer argument means double, as in C++.
+template <bool>
+struct wl_if {};
+template <>
+struct wl_if<true> {
+  using type = double;
+};
+template <class T>
+inline constexpr bool wl_is_integer = __is_integral(T);
+template <class T>
+inline constexpr bool wl_is_number = __is_arithmetic(T);
+#define WL_MATH_INTEGER1(name)                                 \
+  template <class T>                                           \
+  WL_DEVICE typename wl_if<wl_is_integer<T>>::type name(T x) { \
+    return name(static_cast<double>(x));                       \
+  }
+WL_MATH_INTEGER1(sqrt)
+WL_MATH_INTEGER1(fabs)
+WL_MATH_INTEGER1(floor)
+WL_MATH_INTEGER1(ceil)
+WL_MATH_INTEGER1(exp)
+WL_MATH_INTEGER1(exp2)
+WL_MATH_INTEGER1(log)
+WL_MATH_INTEGER1(log2)
+WL_MATH_INTEGER1(log10)
+WL_MATH_INTEGER1(sin)
+WL_MATH_INTEGER1(cos)
+WL_MATH_INTEGER1(tan)
+WL_MATH_INTEGER1(tanh)
+// Mixed arguments of two-argument functions.
+#define WL_MATH_MIXED2(name)                                                                                         \
+  template <class A, class B>                                                                                        \
+  WL_DEVICE typename wl_if<wl_is_number<A> && wl_is_number<B> && !(__is_same(A, B) && __is_floating_point(A))>::type \
+  name(A a, B b) {                                                                                                   \
+    return name(static_cast<double>(a), static_cast<double>(b));                                                     \
+  }
+WL_MATH_MIXED2(pow)
+WL_MATH_MIXED2(fmod)
+WL_MATH_MIXED2(atan2)
+WL_MATH_MIXED2(hypot)
+WL_MATH_MIXED2(fmin)
+WL_MATH_MIXED2(fmax)
+
+// Declared before the C++ library's own, which clang then leaves to the host.
+namespace std {
+using ::acos, ::acosh, ::asin, ::asinh, ::atan, ::atan2, ::atanh, ::cbrt, ::ceil, ::copysign, ::cos, ::cosh, ::erf,
+    ::erfc, ::exp, ::exp2, ::expm1, ::fabs, ::fdim, ::floor, ::fma, ::fmax, ::fmin, ::fmod, ::frexp, ::hypot, ::ilogb,
+    ::isfinite, ::isinf, ::isnan, ::isnormal, ::ldexp, ::llrint, ::llround, ::log, ::log10, ::log1p, ::log2, ::logb,
+    ::lrint, ::lround, ::modf, ::nearbyint, ::nextafter, ::pow, ::remainder, ::rint, ::round, ::scalbn, ::signbit,
+    ::sin, ::sinh, ::sqrt, ::tan, ::tanh, ::trunc, ::abs;
+}  // namespace std
+
+#undef WL_MATH1
+#undef WL_MATH2
+#undef WL_MATH1_FAST
+#undef WL_MATH_TO_INTEGER
+#undef WL_MATH_CLASS
+#undef WL_MATH_INTEGER1
+#undef WL_MATH_MIXED2
+#undef wl_powf
