@@ -10,6 +10,7 @@
 #include <string>
 
 #include "frontend/cuda/cuda_compiler.hpp"
+#include "ptx/module.hpp"
 
 namespace warploom::frontend {
 namespace {
@@ -58,6 +59,17 @@ TEST(CudaCompiler, KernelBecomesAnEntry) {
   EXPECT_TRUE(contains(ptx, ".visible .entry _Z5scalePffi(")) << ptx;
   for (const char* part : {"%ctaid.x", "%ntid.x", "%tid.x", "ld.global", "st.global", "mul.f32"})
     EXPECT_TRUE(contains(ptx, part)) << part;
+}
+
+TEST(CudaCompiler, PtxParses) {
+  auto module = ptx::parse(compiled(kScale), "test.cu");
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  const ptx::Function* scale = (*module)->find_function("_Z5scalePffi");
+  ASSERT_NE(scale, nullptr);
+  EXPECT_EQ(scale->params.size(), 3u);
+  auto body = ptx::parse_body(**module, *scale);
+  ASSERT_TRUE(body.ok()) << body.error().to_string();
+  EXPECT_FALSE((*body)->instrs.empty());
 }
 
 TEST(CudaCompiler, LinesAreTheUsersOwn) {

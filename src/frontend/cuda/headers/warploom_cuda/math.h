@@ -27,21 +27,26 @@ WL_MATH_BUILTIN(trunc)
 WL_MATH_BUILTIN(rint)
 #undef WL_MATH_BUILTIN
 
-// Fast intrinsics: the approximate instructions of PTX.
-WL_DEVICE float __exp2f(float x) { return __nvvm_ex2_approx_f(x); }
+// Fast intrinsics: the approximate instructions of PTX; -use_fast_math also flushes their subnormals.
+#ifdef __CLANG_GPU_APPROX_TRANSCENDENTALS__
+#define WL_APPROX(name) __nvvm_##name##_approx_ftz_f
+#else
+#define WL_APPROX(name) __nvvm_##name##_approx_f
+#endif
+WL_DEVICE float __exp2f(float x) { return WL_APPROX(ex2)(x); }
 WL_DEVICE float __expf(float x) { return __exp2f(x * 1.4426950408889634f); }
 WL_DEVICE float __exp10f(float x) { return __exp2f(x * 3.3219280948873623f); }
-WL_DEVICE float __log2f(float x) { return __nvvm_lg2_approx_f(x); }
+WL_DEVICE float __log2f(float x) { return WL_APPROX(lg2)(x); }
 WL_DEVICE float __logf(float x) { return __log2f(x) * 0.6931471805599453f; }
 WL_DEVICE float __log10f(float x) { return __log2f(x) * 0.3010299956639812f; }
 WL_DEVICE float __powf(float x, float y) { return __exp2f(y * __log2f(x)); }
-WL_DEVICE float __sinf(float x) { return __nvvm_sin_approx_f(x); }
-WL_DEVICE float __cosf(float x) { return __nvvm_cos_approx_f(x); }
+WL_DEVICE float __sinf(float x) { return WL_APPROX(sin)(x); }
+WL_DEVICE float __cosf(float x) { return WL_APPROX(cos)(x); }
 WL_DEVICE void __sincosf(float x, float* s, float* c) {
   *s = __sinf(x);
   *c = __cosf(x);
 }
-WL_DEVICE float __fdividef(float a, float b) { return __nvvm_div_approx_f(a, b); }
+WL_DEVICE float __fdividef(float a, float b) { return WL_APPROX(div)(a, b); }
 WL_DEVICE float __tanf(float x) { return __fdividef(__sinf(x), __cosf(x)); }
 
 // name, its float form, and the overload that C++ adds.
@@ -110,8 +115,8 @@ WL_DEVICE double sinpi(double x) { return wl_sinpi(x, 0); }
 WL_DEVICE float cospif(float x) { return wl_sinpi(x, 1); }
 WL_DEVICE float cospi(float x) { return wl_sinpi(x, 1); }
 WL_DEVICE double cospi(double x) { return wl_sinpi(x, 1); }
-WL_DEVICE float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
-WL_DEVICE float rsqrt(float x) { return __nvvm_rsqrt_approx_f(x); }
+WL_DEVICE float rsqrtf(float x) { return WL_APPROX(rsqrt)(x); }
+WL_DEVICE float rsqrt(float x) { return WL_APPROX(rsqrt)(x); }
 WL_DEVICE double rsqrt(double x) { return 1.0 / __nvvm_sqrt_rn_d(x); }
 WL_DEVICE float rcbrtf(float x) { return wl_div(1.0f, wl_cbrt(x)); }
 WL_DEVICE double rcbrt(double x) { return wl_div(1.0, wl_cbrt(x)); }
@@ -239,3 +244,4 @@ using ::acos, ::acosh, ::asin, ::asinh, ::atan, ::atan2, ::atanh, ::cbrt, ::ceil
 #undef WL_MATH_INTEGER1
 #undef WL_MATH_MIXED2
 #undef wl_powf
+#undef WL_APPROX
