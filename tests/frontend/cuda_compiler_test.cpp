@@ -178,6 +178,37 @@ __global__ void f(float* x, double* d) {
                        "ex2.approx.ftz.f32"));
 }
 
+TEST(CudaCompiler, EveryFunctionOfTheHeaderCompilesAndParses) {
+  const std::string path = WARPLOOM_TEST_DATA "/every_function.cu";
+  for (const char* arch : {"sm_80", "sm_90"}) {
+    const auto ptx = compile_cuda_file(path, {.arch = arch});
+    ASSERT_TRUE(ptx.ok()) << ptx.error().to_string();
+    const auto module = ptx::parse(*ptx, "every_function");
+    ASSERT_TRUE(module.ok()) << module.error().to_string();
+    std::size_t bodies = 0;
+    for (const ptx::Function& function : (*module)->functions) {
+      if (!function.has_body) continue;
+      ++bodies;
+      const auto body = ptx::parse_body(**module, function);
+      EXPECT_TRUE(body.ok()) << function.name << ": " << body.error().to_string();
+    }
+    EXPECT_GE(bodies, 9u);
+  }
+}
+
+TEST(CudaCompiler, PtxasAcceptsEveryFunction) {
+  if (std::system("ptxas --version >/dev/null 2>&1") != 0) {
+    std::puts("[SKIP] ptxas not found");
+    return;
+  }
+  const auto ptx = compile_cuda_file(WARPLOOM_TEST_DATA "/every_function.cu");
+  ASSERT_TRUE(ptx.ok()) << ptx.error().to_string();
+  const auto file = std::filesystem::temp_directory_path() / ("warploom-every-" + std::to_string(getpid()) + ".ptx");
+  std::ofstream(file) << *ptx;
+  EXPECT_EQ(std::system(("ptxas -arch=sm_90 -o /dev/null '" + file.string() + "'").c_str()), 0);
+  std::filesystem::remove(file);
+}
+
 TEST(CudaCompiler, PrintfAndAssert) {
   const std::string ptx = compiled(R"(
 #include <cassert>

@@ -15,11 +15,6 @@ WL_DEVICE void __threadfence_system() { __nvvm_membar_sys(); }
 
 WL_DEVICE long long clock64() { return __nvvm_read_ptx_sreg_clock64(); }
 WL_DEVICE int clock() { return __nvvm_read_ptx_sreg_clock(); }
-WL_DEVICE unsigned long long __globaltimer() {
-  unsigned long long t;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
-  return t;
-}
 WL_DEVICE void __nanosleep(unsigned int ns) { asm volatile("nanosleep.u32 %0;" ::"r"(ns)); }
 WL_DEVICE void __trap() { asm volatile("trap;"); }
 WL_DEVICE void __brkpt() { asm volatile("brkpt;"); }
