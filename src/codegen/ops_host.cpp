@@ -82,13 +82,13 @@ Value* call_host(Emit& e, std::string_view name, std::initializer_list<Value*> a
   std::vector<Value*> actual = {buffer(e)};
   for (Value* v : args) {
     Value* p = buffer(e);
-    e.b.CreateStore(e.resize(e.to_bits(v), 64), p);
+    e.b.CreateAlignedStore(e.resize(e.to_bits(v), 64), p, llvm::Align(8));
     actual.push_back(p);
   }
   while (actual.size() < 4) actual.push_back(actual.back());
   actual.push_back(e.b.getInt64(e.env.lanes));
   e.b.CreateCall(callee, actual);
-  return e.resize(e.b.CreateLoad(e.ints(64), actual[0]), result_bits);
+  return e.resize(e.b.CreateAlignedLoad(e.ints(64), actual[0], llvm::Align(8)), result_bits);
 }
 
 }  // namespace warploom::codegen
