@@ -21,9 +21,7 @@ llvm::Type* lane_type(llvm::LLVMContext& context, Type type) {
   }
 }
 
-bool is_packed(Type t) {
-  return t == Type::f16x2 || t == Type::bf16x2 || t == Type::u16x2 || t == Type::s16x2;
-}
+bool is_packed(Type t) { return t == Type::f16x2 || t == Type::bf16x2 || t == Type::u16x2 || t == Type::s16x2; }
 Type element(Type t) {
   switch (t) {
     case Type::f16x2: return Type::f16;

@@ -14,9 +14,9 @@ namespace warploom::codegen {
 struct OpEnv {
   llvm::IRBuilder<>& b;
   unsigned lanes;  // 1: scalar; else the vector length
-  // NaN results of f32 add, sub, mul and fma get the GPU's bit pattern 0x7fffffff; it costs two operations each. Without
-  // it they carry the host's, and the caller owes canonical_nan() where such a value becomes visible as bits. Every
-  // other operation is exact in this either way.
+  // NaN results of f32 add, sub, mul and fma get the GPU's bit pattern 0x7fffffff; it costs two operations each.
+  // Without it they carry the host's, and the caller owes canonical_nan() where such a value becomes visible as bits.
+  // Every other operation is exact in this either way.
   bool exact_nan = false;
 
   [[nodiscard]] llvm::Type* wide(llvm::Type* scalar) const {
@@ -31,9 +31,9 @@ llvm::Type* lane_type(llvm::LLVMContext& context, isa::Type type);
 // Emits one instruction whose row has Flow::pure. `in` holds the source operands in order, each already of the type
 // that ptx::operand_type gives (widened or truncated from its register, immediates materialised). Appends the results,
 // typed the same way, in operand order: setp's "p|q" gives two, the carry flag CC.CF is passed as an extra trailing
-// source (i1) to instructions that read it (addc, subc, madc) and returned as an extra trailing result by those with .cc.
-// A negated predicate operand ("!p") comes already negated. mov's {a, b} operands are passed and returned one value for
-// each element. Returns false when the row has no lowering.
+// source (i1) to instructions that read it (addc, subc, madc) and returned as an extra trailing result by those with
+// .cc. A negated predicate operand ("!p") comes already negated. mov's {a, b} operands are passed and returned one
+// value for each element. Returns false when the row has no lowering.
 bool emit_pure(OpEnv& env, const ptx::Instr& instr, std::span<llvm::Value* const> in, std::vector<llvm::Value*>& out);
 
 // Replaces a NaN of an f32, f16 or bf16 value by the one that PTX arithmetic returns.

@@ -34,10 +34,8 @@ Value* round_sum(Emit& e, RoundMode mode, Sum x) {
   Value* wide = widen(e, r);
   Value* zero = Emit::real(wide, 0);
   Value* equal = e.b.CreateFCmpOEQ(wide, x.value);
-  Value* below = e.b.CreateOr(e.b.CreateFCmpOGT(wide, x.value),
-                              e.b.CreateAnd(equal, e.b.CreateFCmpOLT(x.error, zero)));
-  Value* above = e.b.CreateOr(e.b.CreateFCmpOLT(wide, x.value),
-                              e.b.CreateAnd(equal, e.b.CreateFCmpOGT(x.error, zero)));
+  Value* below = e.b.CreateOr(e.b.CreateFCmpOGT(wide, x.value), e.b.CreateAnd(equal, e.b.CreateFCmpOLT(x.error, zero)));
+  Value* above = e.b.CreateOr(e.b.CreateFCmpOLT(wide, x.value), e.b.CreateAnd(equal, e.b.CreateFCmpOGT(x.error, zero)));
   return step(e, mode, r, below, above);
 }
 // An exact zero sum is -0 when rounding down, unless both terms are +0.
@@ -117,9 +115,12 @@ Value* arith_f64(Emit& e, Op op, RoundMode mode) {
 
 RoundMode round_mode(const Emit& e) {
   switch (e.which({Mod::rz, Mod::rm, Mod::rp, Mod::rna, Mod::rzi, Mod::rmi, Mod::rpi})) {
-    case 0: case 4: return RoundMode::rz;
-    case 1: case 5: return RoundMode::rm;
-    case 2: case 6: return RoundMode::rp;
+    case 0:
+    case 4: return RoundMode::rz;
+    case 1:
+    case 5: return RoundMode::rm;
+    case 2:
+    case 6: return RoundMode::rp;
     case 3: return RoundMode::rna;
     default: return RoundMode::rn;
   }
@@ -258,9 +259,7 @@ bool emit_rcp(Emit& e) {
   if (e.type() == Type::f64) {
     if (e.has(Mod::approx)) {  // reads and writes the upper word only
       Value* word = Emit::num(e.to_bits(a), 0xffffffff00000000u);
-      const auto upper = [&](Value* v) {
-        return e.from_bits(e.b.CreateAnd(e.to_bits(flush(e, v)), word), e.f64());
-      };
+      const auto upper = [&](Value* v) { return e.from_bits(e.b.CreateAnd(e.to_bits(flush(e, v)), word), e.f64()); };
       return e.done(upper(e.b.CreateFDiv(Emit::real(a, 1), upper(a))));
     }
     Value* one = Emit::real(a, 1);

@@ -60,9 +60,7 @@ Value* f32_to_half(Emit& e, Value* v, Type to, RoundMode mode) {
   Value* up = Emit::num(bits, 0);
   Value* negative = e.b.CreateICmpSLT(bits, Emit::num(bits, 0));
   switch (mode) {
-    case RoundMode::rn:
-      up = e.b.CreateAdd(e.b.CreateAnd(e.b.CreateLShr(bits, 16), 1), Emit::num(bits, 0x7fff));
-      break;
+    case RoundMode::rn: up = e.b.CreateAdd(e.b.CreateAnd(e.b.CreateLShr(bits, 16), 1), Emit::num(bits, 0x7fff)); break;
     case RoundMode::rna: up = Emit::num(bits, 0x8000); break;
     case RoundMode::rm: up = e.b.CreateSelect(negative, Emit::num(bits, 0xffff), up); break;
     case RoundMode::rp: up = e.b.CreateSelect(negative, up, Emit::num(bits, 0xffff)); break;

@@ -21,24 +21,45 @@ void lanes(u64* d, const u64* a, const u64* b, const u64* c, u64 n) {
   for (u64 i = 0; i < n; ++i) d[i] = function(a[i], b[i], c[i]);
 }
 
-template <Round mode> u64 add(u64 a, u64 b, u64) { return ref::add(kF64, mode, a, b); }
-template <Round mode> u64 sub(u64 a, u64 b, u64) { return ref::sub(kF64, mode, a, b); }
-template <Round mode> u64 mul(u64 a, u64 b, u64) { return ref::mul(kF64, mode, a, b); }
-template <Round mode> u64 fma(u64 a, u64 b, u64 c) { return ref::fma(kF64, mode, a, b, c); }
-template <Round mode> u64 div(u64 a, u64 b, u64) { return ref::div(kF64, mode, a, b); }
-template <Round mode> u64 sqrt(u64 a, u64, u64) { return ref::sqrt(kF64, mode, a); }
+template <Round mode>
+u64 add(u64 a, u64 b, u64) {
+  return ref::add(kF64, mode, a, b);
+}
+template <Round mode>
+u64 sub(u64 a, u64 b, u64) {
+  return ref::sub(kF64, mode, a, b);
+}
+template <Round mode>
+u64 mul(u64 a, u64 b, u64) {
+  return ref::mul(kF64, mode, a, b);
+}
+template <Round mode>
+u64 fma(u64 a, u64 b, u64 c) {
+  return ref::fma(kF64, mode, a, b, c);
+}
+template <Round mode>
+u64 div(u64 a, u64 b, u64) {
+  return ref::div(kF64, mode, a, b);
+}
+template <Round mode>
+u64 sqrt(u64 a, u64, u64) {
+  return ref::sqrt(kF64, mode, a);
+}
 u64 fns(u64 a, u64 b, u64 c) { return ref::fns(std::uint32_t(a), std::uint32_t(b), std::int32_t(std::uint32_t(c))); }
 
 // Two f32 (a above b), or the two halves of an f16x2, to a pair of 8-bit floats; and back.
-template <bool e4m3, bool relu> u64 pair_f32(u64 a, u64 b, u64) {
+template <bool e4m3, bool relu>
+u64 pair_f32(u64 a, u64 b, u64) {
   const auto one = [](u64 x) { return e4m3 ? ref::to_e4m3(kF32, x, relu) : ref::to_e5m2(kF32, x, relu); };
   return u64(one(a)) << 8 | one(b);
 }
-template <bool e4m3, bool relu> u64 pair_f16(u64 a, u64, u64) {
+template <bool e4m3, bool relu>
+u64 pair_f16(u64 a, u64, u64) {
   const auto one = [](u64 x) { return e4m3 ? ref::to_e4m3(kF16, x, relu) : ref::to_e5m2(kF16, x, relu); };
   return u64(one(a >> 16 & 0xffff)) << 8 | one(a & 0xffff);
 }
-template <bool e4m3, bool relu> u64 to_f16x2(u64 a, u64, u64) {
+template <bool e4m3, bool relu>
+u64 to_f16x2(u64 a, u64, u64) {
   const auto one = [](u64 x) {
     const auto byte = std::uint8_t(x);
     const u64 r = e4m3 ? ref::from_e4m3(kF16, byte) : ref::from_e5m2(kF16, byte);
@@ -47,19 +68,23 @@ template <bool e4m3, bool relu> u64 to_f16x2(u64 a, u64, u64) {
   return one(a >> 8) << 16 | one(a);
 }
 
-#define WARPLOOM_DIRECTED(op)                                                                            \
-  {"warploom.ref." #op ".rz.f64", reinterpret_cast<void*>(&lanes<op<Round::rz>>)},                       \
-  {"warploom.ref." #op ".rm.f64", reinterpret_cast<void*>(&lanes<op<Round::rm>>)},                       \
-  {"warploom.ref." #op ".rp.f64", reinterpret_cast<void*>(&lanes<op<Round::rp>>)}
-#define WARPLOOM_FP8(op)                                                                                 \
-  {"warploom.ref." #op ".e4m3", reinterpret_cast<void*>(&lanes<op<true, false>>)},                       \
-  {"warploom.ref." #op ".e5m2", reinterpret_cast<void*>(&lanes<op<false, false>>)},                      \
-  {"warploom.ref." #op ".relu.e4m3", reinterpret_cast<void*>(&lanes<op<true, true>>)},                   \
-  {"warploom.ref." #op ".relu.e5m2", reinterpret_cast<void*>(&lanes<op<false, true>>)}
+#define WARPLOOM_DIRECTED(op)                                                            \
+  {"warploom.ref." #op ".rz.f64", reinterpret_cast<void*>(&lanes<op<Round::rz>>)},       \
+      {"warploom.ref." #op ".rm.f64", reinterpret_cast<void*>(&lanes<op<Round::rm>>)}, { \
+    "warploom.ref." #op ".rp.f64", reinterpret_cast<void*>(&lanes<op<Round::rp>>)        \
+  }
+#define WARPLOOM_FP8(op)                                                                     \
+  {"warploom.ref." #op ".e4m3", reinterpret_cast<void*>(&lanes<op<true, false>>)},           \
+      {"warploom.ref." #op ".e5m2", reinterpret_cast<void*>(&lanes<op<false, false>>)},      \
+      {"warploom.ref." #op ".relu.e4m3", reinterpret_cast<void*>(&lanes<op<true, true>>)}, { \
+    "warploom.ref." #op ".relu.e5m2", reinterpret_cast<void*>(&lanes<op<false, true>>)       \
+  }
 
 const HostFn kFunctions[] = {
-    WARPLOOM_DIRECTED(add), WARPLOOM_DIRECTED(sub), WARPLOOM_DIRECTED(mul),  WARPLOOM_DIRECTED(fma),
-    WARPLOOM_DIRECTED(div), WARPLOOM_DIRECTED(sqrt), WARPLOOM_FP8(pair_f32), WARPLOOM_FP8(pair_f16),
+    WARPLOOM_DIRECTED(add), WARPLOOM_DIRECTED(sub),
+    WARPLOOM_DIRECTED(mul), WARPLOOM_DIRECTED(fma),
+    WARPLOOM_DIRECTED(div), WARPLOOM_DIRECTED(sqrt),
+    WARPLOOM_FP8(pair_f32), WARPLOOM_FP8(pair_f16),
     WARPLOOM_FP8(to_f16x2), {"warploom.ref.fns", reinterpret_cast<void*>(&lanes<fns>)},
 };
 

@@ -40,8 +40,8 @@ Value* exp2(Emit& e, Value* x) {
   Value* f = e.b.CreateFSub(x, e.b.CreateFSub(shifted, Emit::real(x, kMagic)));
   Value* n = e.to_bits(shifted);
   n = e.b.CreateSub(n, Emit::num(n, kMagicBits));
-  Value* q = polynomial(e, f, {0x1.62e43p-1f, 0x1.ebfbep-3f, 0x1.c6af6cp-5f, 0x1.3b2a54p-7f, 0x1.5f089p-10f,
-                               0x1.44138ap-13f});
+  Value* q =
+      polynomial(e, f, {0x1.62e43p-1f, 0x1.ebfbep-3f, 0x1.c6af6cp-5f, 0x1.3b2a54p-7f, 0x1.5f089p-10f, 0x1.44138ap-13f});
   Value* p = fma(e, q, f, Emit::real(x, 1));
   Value* half = e.b.CreateAShr(n, 1);
   p = e.b.CreateFMul(p, power_of_two(e, half));
@@ -56,8 +56,9 @@ Value* log2(Emit& e, Value* x) {
   Value* n = e.b.CreateAShr(e.b.CreateSub(bits, Emit::num(bits, 0x3f3504f3)), 23);
   Value* m = e.from_bits(e.b.CreateSub(bits, e.b.CreateShl(n, 23)), e.f32());
   Value* r = e.b.CreateFSub(m, Emit::real(m, 1));
-  Value* g = polynomial(e, r, {0x1.715476p+0f, -0x1.71547p-1f, 0x1.ec70aap-2f, -0x1.715a7p-2f, 0x1.277a52p-2f,
-                               -0x1.eab7aap-3f, 0x1.a38c68p-3f, -0x1.87f6a2p-3f, 0x1.7a63ap-3f, -0x1.b84fb6p-4f});
+  Value* g = polynomial(e, r,
+                        {0x1.715476p+0f, -0x1.71547p-1f, 0x1.ec70aap-2f, -0x1.715a7p-2f, 0x1.277a52p-2f,
+                         -0x1.eab7aap-3f, 0x1.a38c68p-3f, -0x1.87f6a2p-3f, 0x1.7a63ap-3f, -0x1.b84fb6p-4f});
   Value* exponent = e.b.CreateSIToFP(n, e.f32());
   exponent = e.b.CreateFSub(exponent, e.b.CreateSelect(tiny, Emit::real(x, 23), Emit::real(x, 0)));
   Value* result = fma(e, r, g, exponent);
@@ -67,7 +68,8 @@ Value* log2(Emit& e, Value* x) {
   return e.b.CreateSelect(e.b.CreateFCmpULT(x, zero), Emit::real(x, std::numeric_limits<double>::quiet_NaN()), result);
 }
 
-// x = q * pi/2 + r in three exact-product steps, good to |x| of about 2^20; beyond, the result is only kept in [-1, 1].
+// x = q * pi/2 + r in three steps with exact products, good to |x| of about 2^20; beyond, the result is only kept in
+// [-1, 1].
 Value* sine(Emit& e, Value* x, bool cosine) {
   Value* shifted = fma(e, x, Emit::real(x, 0x1.45f306p-1), Emit::real(x, kMagic));
   Value* n = e.b.CreateFSub(shifted, Emit::real(x, kMagic));
@@ -79,7 +81,7 @@ Value* sine(Emit& e, Value* x, bool cosine) {
   r = clamp(e, r, -1, 1);
   Value* z = e.b.CreateFMul(r, r);
   Value* s = polynomial(e, z, {-0x1.555556p-3f, 0x1.11110ep-7f, -0x1.a01388p-13f, 0x1.6db388p-19f});
-  s = fma(e, e.b.CreateFMul(s, z), r, r);
+  s = e.b.CreateFMul(r, fma(e, s, z, Emit::real(z, 1)));  // keeps -0
   Value* c = polynomial(e, z, {0x1.555554p-5f, -0x1.6c12bep-10f, 0x1.9bcdc6p-16f});
   c = fma(e, e.b.CreateFMul(c, z), z, fma(e, z, Emit::real(z, -0.5), Emit::real(z, 1)));
   Value* q = e.to_bits(shifted);
@@ -93,7 +95,7 @@ Value* sine(Emit& e, Value* x, bool cosine) {
 Value* tanh(Emit& e, Value* x) {
   Value* z = e.b.CreateFMul(x, x);
   Value* p = polynomial(e, z, {-0x1.555554p-2f, 0x1.110eep-3f, -0x1.b955dcp-5f, 0x1.59e1c8p-6f, -0x1.9ada6p-8f});
-  Value* small = fma(e, e.b.CreateFMul(p, z), x, x);
+  Value* small = e.b.CreateFMul(x, fma(e, p, z, Emit::real(z, 1)));  // keeps -0
   Value* size = e.call(intrinsic::fabs, {x});
   Value* power = exp2(e, e.b.CreateFMul(size, Emit::real(x, 0x1.715476p+1)));
   Value* one = Emit::real(x, 1);

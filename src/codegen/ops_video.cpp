@@ -11,7 +11,12 @@ namespace {
 
 unsigned elements(Op op) {
   switch (op) {
-    case Op::vadd2: case Op::vsub2: case Op::vavrg2: case Op::vabsdiff2: case Op::vmin2: case Op::vmax2: return 2;
+    case Op::vadd2:
+    case Op::vsub2:
+    case Op::vavrg2:
+    case Op::vabsdiff2:
+    case Op::vmin2:
+    case Op::vmax2: return 2;
     default: return 4;
   }
 }
@@ -19,15 +24,20 @@ unsigned elements(Op op) {
 // On 32-bit extensions of the elements, so nothing overflows.
 Value* combine(Emit& e, Value* a, Value* c) {
   switch (e.instr.op) {
-    case Op::vadd2: case Op::vadd4: return e.b.CreateAdd(a, c);
-    case Op::vsub2: case Op::vsub4: return e.b.CreateSub(a, c);
-    case Op::vavrg2: case Op::vavrg4: {
+    case Op::vadd2:
+    case Op::vadd4: return e.b.CreateAdd(a, c);
+    case Op::vsub2:
+    case Op::vsub4: return e.b.CreateSub(a, c);
+    case Op::vavrg2:
+    case Op::vavrg4: {
       Value* sum = e.b.CreateAdd(a, c);
       Value* up = e.b.CreateAdd(e.b.CreateAShr(sum, 31), Emit::num(sum, 1));
       return e.b.CreateAShr(e.b.CreateAdd(sum, up), 1);
     }
-    case Op::vmin2: case Op::vmin4: return e.call(intrinsic::smin, {a, c});
-    case Op::vmax2: case Op::vmax4: return e.call(intrinsic::smax, {a, c});
+    case Op::vmin2:
+    case Op::vmin4: return e.call(intrinsic::smin, {a, c});
+    case Op::vmax2:
+    case Op::vmax4: return e.call(intrinsic::smax, {a, c});
     default: return e.b.CreateSub(e.call(intrinsic::smax, {a, c}), e.call(intrinsic::smin, {a, c}));
   }
 }

@@ -15,17 +15,31 @@ using s64 = std::int64_t;
 using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 
-template <typename T> constexpr Type type_of() {
-  if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? Type::s16 : Type::u16;
-  else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? Type::s32 : Type::u32;
-  else return std::is_signed_v<T> ? Type::s64 : Type::u64;
+template <typename T>
+constexpr Type type_of() {
+  if constexpr (sizeof(T) == 2)
+    return std::is_signed_v<T> ? Type::s16 : Type::u16;
+  else if constexpr (sizeof(T) == 4)
+    return std::is_signed_v<T> ? Type::s32 : Type::u32;
+  else
+    return std::is_signed_v<T> ? Type::s64 : Type::u64;
 }
-template <typename T> constexpr Type bits_of() {
+template <typename T>
+constexpr Type bits_of() {
   return sizeof(T) == 2 ? Type::b16 : sizeof(T) == 4 ? Type::b32 : Type::b64;
 }
-template <typename T> u64 bits(T v) { return u64(std::make_unsigned_t<T>(v)); }
-template <typename T> std::string name() { return std::string(isa::name(type_of<T>())); }
-template <typename T> std::string bits_name() { return std::string(isa::name(bits_of<T>())); }
+template <typename T>
+u64 bits(T v) {
+  return u64(std::make_unsigned_t<T>(v));
+}
+template <typename T>
+std::string name() {
+  return std::string(isa::name(type_of<T>()));
+}
+template <typename T>
+std::string bits_name() {
+  return std::string(isa::name(bits_of<T>()));
+}
 
 using Cases = std::vector<Case>;
 using Words = const u64*;
@@ -39,16 +53,19 @@ void put(Cases& all, std::string text, std::vector<Type> in, std::vector<Type> o
   c.ref = std::move(f);
   all.push_back(std::move(c));
 }
-template <typename T> void binary(Cases& all, const std::string& op, T (*f)(T, T)) {
+template <typename T>
+void binary(Cases& all, const std::string& op, T (*f)(T, T)) {
   put(all, op + "." + name<T>(), {type_of<T>(), type_of<T>()}, {type_of<T>()},
       [f](Words a, u64* d) { d[0] = bits(f(T(a[0]), T(a[1]))); });
 }
-template <typename T> void ternary(Cases& all, const std::string& op, T (*f)(T, T, T)) {
+template <typename T>
+void ternary(Cases& all, const std::string& op, T (*f)(T, T, T)) {
   put(all, op + "." + name<T>(), {type_of<T>(), type_of<T>(), type_of<T>()}, {type_of<T>()},
       [f](Words a, u64* d) { d[0] = bits(f(T(a[0]), T(a[1]), T(a[2]))); });
 }
 
-template <typename T> void any_integer(Cases& all) {
+template <typename T>
+void any_integer(Cases& all) {
   binary<T>(all, "add", ref::add<T>);
   binary<T>(all, "sub", ref::sub<T>);
   binary<T>(all, "mul.lo", ref::mul_lo<T>);
@@ -61,8 +78,7 @@ template <typename T> void any_integer(Cases& all) {
   ternary<T>(all, "mad.hi", ref::mad_hi<T>);
   ternary<T>(all, "sad", ref::sad<T>);
   constexpr Type t = type_of<T>();
-  put(all, "shr." + name<T>(), {t, Type::u32}, {t},
-      [](Words a, u64* d) { d[0] = bits(ref::shr(T(a[0]), u32(a[1]))); });
+  put(all, "shr." + name<T>(), {t, Type::u32}, {t}, [](Words a, u64* d) { d[0] = bits(ref::shr(T(a[0]), u32(a[1]))); });
   if constexpr (std::is_signed_v<T>) {
     put(all, "abs." + name<T>(), {t}, {t}, [](Words a, u64* d) { d[0] = bits(ref::abs(T(a[0]))); });
     put(all, "neg." + name<T>(), {t}, {t}, [](Words a, u64* d) { d[0] = bits(ref::neg(T(a[0]))); });
@@ -82,9 +98,8 @@ template <typename T> void any_integer(Cases& all) {
         });
     all.back().pair = true;
   }
-  put(all, "set.lt.xor.u32." + name<T>(), {t, t, Type::pred}, {Type::u32}, [](Words a, u64* d) {
-    d[0] = ref::combine(ref::BoolOp::xor_, T(a[0]) < T(a[1]), a[2] != 0) ? 0xffffffff : 0;
-  });
+  put(all, "set.lt.xor.u32." + name<T>(), {t, t, Type::pred}, {Type::u32},
+      [](Words a, u64* d) { d[0] = ref::combine(ref::BoolOp::xor_, T(a[0]) < T(a[1]), a[2] != 0) ? 0xffffffff : 0; });
   put(all, "selp." + name<T>(), {t, t, Type::pred}, {t}, [](Words a, u64* d) { d[0] = a[2] != 0 ? a[0] : a[1]; });
   put(all, "slct." + name<T>() + ".s32", {t, t, Type::s32}, {t},
       [](Words a, u64* d) { d[0] = bits(ref::slct(T(a[0]), T(a[1]), s32(a[2]))); });
@@ -92,7 +107,8 @@ template <typename T> void any_integer(Cases& all) {
       [](Words a, u64* d) { d[0] = bits(ref::slct_f32(T(a[0]), T(a[1]), u32(a[2]), true)); });
 }
 
-template <typename T> void wide_integer(Cases& all) {  // 16 and 32 bits
+template <typename T>
+void wide_integer(Cases& all) {  // 16 and 32 bits
   constexpr Type t = type_of<T>();
   constexpr Type w = type_of<ref::wider_t<T>>();
   put(all, "mul.wide." + name<T>(), {t, t}, {w}, [](Words a, u64* d) { d[0] = bits(ref::mul_wide(T(a[0]), T(a[1]))); });
@@ -100,7 +116,8 @@ template <typename T> void wide_integer(Cases& all) {  // 16 and 32 bits
       [](Words a, u64* d) { d[0] = bits(ref::mad_wide(T(a[0]), T(a[1]), ref::wider_t<T>(a[2]))); });
 }
 
-template <typename T> void carry_integer(Cases& all) {  // 32 and 64 bits
+template <typename T>
+void carry_integer(Cases& all) {  // 32 and 64 bits
   constexpr Type t = type_of<T>(), p = Type::pred;
   const auto save = [](ref::Carry<T> r, u64* d) { d[0] = bits(r.value), d[1] = r.carry; };
   put(all, "add.cc." + name<T>(), {t, t}, {t, p},
@@ -113,12 +130,10 @@ template <typename T> void carry_integer(Cases& all) {  // 32 and 64 bits
       [save](Words a, u64* d) { save(ref::sub_borrow(T(a[0]), T(a[1]), false), d); });
   put(all, "subc.cc." + name<T>(), {t, t, p}, {t, p},
       [save](Words a, u64* d) { save(ref::sub_borrow(T(a[0]), T(a[1]), a[2] != 0), d); });
-  put(all, "mad.lo.cc." + name<T>(), {t, t, t}, {t, p}, [save](Words a, u64* d) {
-    save(ref::add_carry(ref::mul_lo(T(a[0]), T(a[1])), T(a[2]), false), d);
-  });
-  put(all, "madc.hi.cc." + name<T>(), {t, t, t, p}, {t, p}, [save](Words a, u64* d) {
-    save(ref::add_carry(ref::mul_hi(T(a[0]), T(a[1])), T(a[2]), a[3] != 0), d);
-  });
+  put(all, "mad.lo.cc." + name<T>(), {t, t, t}, {t, p},
+      [save](Words a, u64* d) { save(ref::add_carry(ref::mul_lo(T(a[0]), T(a[1])), T(a[2]), false), d); });
+  put(all, "madc.hi.cc." + name<T>(), {t, t, t, p}, {t, p},
+      [save](Words a, u64* d) { save(ref::add_carry(ref::mul_hi(T(a[0]), T(a[1])), T(a[2]), a[3] != 0), d); });
   put(all, "bfe." + name<T>(), {t, Type::u32, Type::u32}, {t},
       [](Words a, u64* d) { d[0] = bits(ref::bfe(T(a[0]), u32(a[1]), u32(a[2]))); });
   for (const bool shiftamt : {false, true}) {
@@ -127,7 +142,8 @@ template <typename T> void carry_integer(Cases& all) {  // 32 and 64 bits
   }
 }
 
-template <typename T> void any_bits(Cases& all) {  // T unsigned
+template <typename T>
+void any_bits(Cases& all) {  // T unsigned
   constexpr Type t = bits_of<T>();
   const std::string n = "." + bits_name<T>();
   put(all, "and" + n, {t, t}, {t}, [](Words a, u64* d) { d[0] = a[0] & a[1]; });
@@ -160,8 +176,7 @@ void words(Cases& all) {
   binary<s32>(all, "mul24.hi", ref::mul24_hi<s32>);
   ternary<s32>(all, "mad24.lo", [](s32 x, s32 y, s32 z) { return ref::add(ref::mul24_lo(x, y), z); });
   ternary<s32>(all, "mad24.hi.sat", [](s32 x, s32 y, s32 z) { return ref::add_sat(ref::mul24_hi(x, y), z); });
-  put(all, "fns.b32", {b, b, s}, {b},
-      [](Words a, u64* d) { d[0] = ref::fns(u32(a[0]), u32(a[1]), s32(a[2])); });
+  put(all, "fns.b32", {b, b, s}, {b}, [](Words a, u64* d) { d[0] = ref::fns(u32(a[0]), u32(a[1]), s32(a[2])); });
   all.back().edges = {{}, {0, 1, 5, 31, 32, ~u32(0)}, {0, 1, 2, 3, 31, 32, u32(-1), u32(-2), 0x80000000}};
   for (const bool clamp : {false, true}) {
     const std::string mode = clamp ? "clamp" : "wrap";
@@ -188,21 +203,16 @@ void words(Cases& all) {
     all.back().has_immediate = true;
     all.back().immediate = lut;
   }
-  put(all, "dp4a.u32.u32", {b, b, b}, {b}, [](Words a, u64* d) {
-    d[0] = ref::dp4a<std::uint8_t, std::uint8_t>(u32(a[0]), u32(a[1]), u32(a[2]));
-  });
-  put(all, "dp4a.s32.s32", {b, b, b}, {b}, [](Words a, u64* d) {
-    d[0] = ref::dp4a<std::int8_t, std::int8_t>(u32(a[0]), u32(a[1]), u32(a[2]));
-  });
-  put(all, "dp4a.u32.s32", {b, b, b}, {b}, [](Words a, u64* d) {
-    d[0] = ref::dp4a<std::uint8_t, std::int8_t>(u32(a[0]), u32(a[1]), u32(a[2]));
-  });
-  put(all, "dp2a.lo.s32.u32", {b, b, b}, {b}, [](Words a, u64* d) {
-    d[0] = ref::dp2a<s16, std::uint8_t>(u32(a[0]), u32(a[1]), u32(a[2]), false);
-  });
-  put(all, "dp2a.hi.u32.s32", {b, b, b}, {b}, [](Words a, u64* d) {
-    d[0] = ref::dp2a<u16, std::int8_t>(u32(a[0]), u32(a[1]), u32(a[2]), true);
-  });
+  put(all, "dp4a.u32.u32", {b, b, b}, {b},
+      [](Words a, u64* d) { d[0] = ref::dp4a<std::uint8_t, std::uint8_t>(u32(a[0]), u32(a[1]), u32(a[2])); });
+  put(all, "dp4a.s32.s32", {b, b, b}, {b},
+      [](Words a, u64* d) { d[0] = ref::dp4a<std::int8_t, std::int8_t>(u32(a[0]), u32(a[1]), u32(a[2])); });
+  put(all, "dp4a.u32.s32", {b, b, b}, {b},
+      [](Words a, u64* d) { d[0] = ref::dp4a<std::uint8_t, std::int8_t>(u32(a[0]), u32(a[1]), u32(a[2])); });
+  put(all, "dp2a.lo.s32.u32", {b, b, b}, {b},
+      [](Words a, u64* d) { d[0] = ref::dp2a<s16, std::uint8_t>(u32(a[0]), u32(a[1]), u32(a[2]), false); });
+  put(all, "dp2a.hi.u32.s32", {b, b, b}, {b},
+      [](Words a, u64* d) { d[0] = ref::dp2a<u16, std::int8_t>(u32(a[0]), u32(a[1]), u32(a[2]), true); });
   for (const char* text : {"lo", "ls", "hi", "hs"}) {
     const ref::Cmp cmp = text[0] == 'l' ? (text[1] == 'o' ? ref::Cmp::lt : ref::Cmp::le)
                                         : (text[1] == 'i' ? ref::Cmp::gt : ref::Cmp::ge);
@@ -254,20 +264,23 @@ void video(Cases& all) {
   }
 }
 
-template <typename To, typename From> void integer_conversion(Cases& all) {
+template <typename To, typename From>
+void integer_conversion(Cases& all) {
   constexpr auto type = []<typename T>(T) {
-    if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? Type::s8 : Type::u8;
-    else return type_of<T>();
+    if constexpr (sizeof(T) == 1)
+      return std::is_signed_v<T> ? Type::s8 : Type::u8;
+    else
+      return type_of<T>();
   };
   const Type to = type(To{}), from = type(From{});
   for (const bool sat : {false, true}) {
     put(all, std::string(sat ? "cvt.sat." : "cvt.") + std::string(isa::name(to)) + "." + std::string(isa::name(from)),
-        {from}, {to}, [sat](Words a, u64* d) {
-          d[0] = ref::convert_integer(From(a[0]), ref::kBits<To>, std::is_signed_v<To>, sat);
-        });
+        {from}, {to},
+        [sat](Words a, u64* d) { d[0] = ref::convert_integer(From(a[0]), ref::kBits<To>, std::is_signed_v<To>, sat); });
   }
 }
-template <typename From> void integer_conversions(Cases& all) {
+template <typename From>
+void integer_conversions(Cases& all) {
   integer_conversion<std::int8_t, From>(all);
   integer_conversion<std::uint8_t, From>(all);
   integer_conversion<s16, From>(all);

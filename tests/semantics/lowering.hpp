@@ -14,14 +14,14 @@ using isa::Type;
 using u64 = std::uint64_t;
 
 struct Case {
-  std::string text;               // "add.sat.s32"
+  std::string text;  // "add.sat.s32"
   std::vector<Type> in, out;
   std::function<void(const u64* in, u64* out)> ref;
   // Empty: equal bits. Otherwise says whether a result (as bits) is near enough.
   std::function<bool(const u64* in, u64 got)> near;
-  bool any_nan = false;           // NaN results match whatever their payload (f64)
-  bool pair = false;              // the destination is "p|q"
-  u64 immediate = 0;              // of the last source, when has_immediate
+  bool any_nan = false;  // NaN results match whatever their payload (f64)
+  bool pair = false;     // the destination is "p|q"
+  u64 immediate = 0;     // of the last source, when has_immediate
   bool has_immediate = false;
   std::vector<std::vector<u64>> edges;  // for each source, in place of those of its type
 };

@@ -214,9 +214,9 @@ void check(const Case& c, Function function, unsigned lanes, const std::vector<s
       if (c.ref) c.ref(set.data(), want);
       for (std::size_t i = 0; i < c.out.size(); ++i) {
         const u64 got = out[i][lane];
-        const bool good = c.near ? c.near(set.data(), got)
-                                 : got == want[i] || (c.any_nan && is_nan_bits(c.out[i], got) &&
-                                                      is_nan_bits(c.out[i], want[i]));
+        const bool good =
+            c.near ? c.near(set.data(), got)
+                   : got == want[i] || (c.any_nan && is_nan_bits(c.out[i], got) && is_nan_bits(c.out[i], want[i]));
         if (good || ++bad > 3) continue;
         std::string values;
         for (const u64 v : set) values += llvm::formatv(" {0:x}", v).str();

@@ -19,7 +19,8 @@ using u32 = std::uint32_t;
 
 constexpr int kModes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
 
-template <typename U> U random_bits(std::mt19937_64& g, Format f) {
+template <typename U>
+U random_bits(std::mt19937_64& g, Format f) {
   U u = U(g());
   if (g() % 4 == 0) {  // near 1, so that sums cancel
     u = U((u & (f.sign_bit() | (f.hidden() - 1))) | u64(f.bias() + int(g() % 8) - 4) << f.fraction);
@@ -31,7 +32,8 @@ template <typename U> U random_bits(std::mt19937_64& g, Format f) {
 }
 
 // Every operation in every mode against the host's floating-point unit.
-template <typename F, typename U> void against_hardware(Format f) {
+template <typename F, typename U>
+void against_hardware(Format f) {
   std::mt19937_64 g(1);
   for (int i = 0; i < 200000; ++i) {
     const U a = random_bits<U>(g, f), b = random_bits<U>(g, f), c = random_bits<U>(g, f);
@@ -40,7 +42,7 @@ template <typename F, typename U> void against_hardware(Format f) {
     std::fesetround(kModes[i & 3]);
     volatile F r[] = {x + y, x - y, x * y, x / y, std::sqrt(x), std::fma(x, y, z), std::rint(x)};
     std::fesetround(FE_TONEAREST);
-    const u64 want[] = {add(f, mode, a, b), sub(f, mode, a, b), mul(f, mode, a, b),       div(f, mode, a, b),
+    const u64 want[] = {add(f, mode, a, b), sub(f, mode, a, b),    mul(f, mode, a, b),        div(f, mode, a, b),
                         sqrt(f, mode, a),   fma(f, mode, a, b, c), round_integral(f, mode, a)};
     for (int k = 0; k < 7; ++k) {
       const U got = std::bit_cast<U>(F(r[k]));

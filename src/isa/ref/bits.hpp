@@ -6,24 +6,37 @@
 namespace warploom::isa::ref {
 
 // Shift amounts above the width clamp to the width.
-template <typename T> constexpr T shl(T a, std::uint32_t b) {
+template <typename T>
+constexpr T shl(T a, std::uint32_t b) {
   return b >= unsigned(kBits<T>) ? T(0) : T(wrap_t<T>(a) << b);
 }
-template <typename T> constexpr T shr(T a, std::uint32_t b) {
+template <typename T>
+constexpr T shr(T a, std::uint32_t b) {
   if (b >= unsigned(kBits<T>)) return a < 0 ? T(-1) : T(0);
   return T(a >> b);
 }
 
-template <typename T> constexpr T cnot(T a) { return a == 0 ? T(1) : T(0); }
-template <typename T> constexpr std::uint32_t popc(T a) { return unsigned(std::popcount(unsigned_t<T>(a))); }
-template <typename T> constexpr std::uint32_t clz(T a) { return unsigned(std::countl_zero(unsigned_t<T>(a))); }
-template <typename T> constexpr T brev(T a) {
+template <typename T>
+constexpr T cnot(T a) {
+  return a == 0 ? T(1) : T(0);
+}
+template <typename T>
+constexpr std::uint32_t popc(T a) {
+  return unsigned(std::popcount(unsigned_t<T>(a)));
+}
+template <typename T>
+constexpr std::uint32_t clz(T a) {
+  return unsigned(std::countl_zero(unsigned_t<T>(a)));
+}
+template <typename T>
+constexpr T brev(T a) {
   T d = 0;
   for (int i = 0; i < kBits<T>; ++i) d = T((d << 1) | ((a >> i) & 1));
   return d;
 }
 // Position of the highest bit that differs from the sign (or of the highest 1 of an unsigned), all ones for none.
-template <typename T> constexpr std::uint32_t bfind(T a, bool shiftamt) {
+template <typename T>
+constexpr std::uint32_t bfind(T a, bool shiftamt) {
   const auto bits = unsigned_t<T>(a < 0 ? T(~a) : a);
   if (bits == 0) return ~0u;
   const std::uint32_t zeros = clz(bits);
@@ -31,7 +44,8 @@ template <typename T> constexpr std::uint32_t bfind(T a, bool shiftamt) {
 }
 
 // Position and length come from the low byte of their operands.
-template <typename T> constexpr T bfe(T a, std::uint32_t b, std::uint32_t c) {
+template <typename T>
+constexpr T bfe(T a, std::uint32_t b, std::uint32_t c) {
   const int msb = kBits<T> - 1, pos = b & 0xff, len = c & 0xff;
   const int at = pos + len - 1 < msb ? pos + len - 1 : msb;
   const bool fill = std::is_signed_v<T> && len != 0 && ((a >> at) & 1) != 0;
@@ -42,7 +56,8 @@ template <typename T> constexpr T bfe(T a, std::uint32_t b, std::uint32_t c) {
   }
   return T(d);
 }
-template <typename T> constexpr T bfi(T a, T b, std::uint32_t c, std::uint32_t d) {
+template <typename T>
+constexpr T bfi(T a, T b, std::uint32_t c, std::uint32_t d) {
   const int pos = c & 0xff, len = d & 0xff;
   for (int i = 0; i < len && pos + i < kBits<T>; ++i) {
     b = T((b & ~(T(1) << (pos + i))) | (((a >> i) & T(1)) << (pos + i)));
@@ -56,7 +71,8 @@ constexpr std::uint32_t bmsk(std::uint32_t a, std::uint32_t b, bool clamp) {
   const bool open = sum >= 32 || (clamp && (a >= 32 || b >= 32));
   return low & ~(open ? 0 : ~0u << (sum & 31));
 }
-template <typename T> constexpr T szext(T a, std::uint32_t b, bool clamp) {
+template <typename T>
+constexpr T szext(T a, std::uint32_t b, bool clamp) {
   const std::uint32_t n = b & 31, v = std::uint32_t(a);
   const bool too_large = clamp && b >= 32;
   const std::uint32_t mask = too_large ? 0 : ~0u << n;

@@ -9,7 +9,8 @@ namespace warploom::isa::ref {
 enum class Cmp : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
 enum class BoolOp : std::uint8_t { none, and_, or_, xor_ };
 
-template <typename T> constexpr bool compare(Cmp c, T a, T b) {
+template <typename T>
+constexpr bool compare(Cmp c, T a, T b) {
   switch (c) {
     case Cmp::eq: return a == b;
     case Cmp::ne: return a != b;
@@ -41,9 +42,13 @@ constexpr bool combine(BoolOp op, bool t, bool c) {
   }
 }
 
-template <typename T> constexpr T slct(T a, T b, std::int32_t c) { return c >= 0 ? a : b; }
+template <typename T>
+constexpr T slct(T a, T b, std::int32_t c) {
+  return c >= 0 ? a : b;
+}
 // A NaN selector takes b; with .ftz a subnormal one is a zero, which takes a.
-template <typename T> constexpr T slct_f32(T a, T b, std::uint32_t c, bool ftz) {
+template <typename T>
+constexpr T slct_f32(T a, T b, std::uint32_t c, bool ftz) {
   return compare(kF32, Cmp::ge, ftz, c, 0) ? a : b;
 }
 

@@ -61,8 +61,8 @@ constexpr std::uint64_t convert_integer(s128 v, unsigned width, bool is_signed, 
 
 // cvt.pack.sat: a above b, both clamped; types of fewer than 16 bits push the earlier content c up.
 constexpr std::uint32_t cvt_pack(std::int32_t a, std::int32_t b, std::uint32_t c, unsigned width, bool is_signed) {
-  const auto pair = std::uint32_t(convert_integer(a, width, is_signed, true) << width |
-                                  convert_integer(b, width, is_signed, true));
+  const auto pair =
+      std::uint32_t(convert_integer(a, width, is_signed, true) << width | convert_integer(b, width, is_signed, true));
   return width == 16 ? pair : c << (2 * width) | pair;
 }
 

@@ -18,9 +18,7 @@ struct Format {
   constexpr std::uint64_t hidden() const { return std::uint64_t(1) << fraction; }
   constexpr std::uint64_t one() const { return std::uint64_t(bias()) << fraction; }
   // The NaN that arithmetic returns: all ones below the sign, except that f64 sets only the quiet bit.
-  constexpr std::uint64_t nan() const {
-    return fraction == 52 ? infinity() | hidden() >> 1 : sign_bit() - 1;
-  }
+  constexpr std::uint64_t nan() const { return fraction == 52 ? infinity() | hidden() >> 1 : sign_bit() - 1; }
   constexpr bool operator==(const Format&) const = default;
 };
 inline constexpr Format kF16{5, 10}, kBf16{8, 7}, kTf32{8, 10}, kF32{8, 23}, kF64{11, 52};

@@ -11,7 +11,9 @@ namespace warploom::isa::ref {
 
 enum class Approx : std::uint8_t { ex2, lg2, sin, cos, tanh, rcp, rsqrt, sqrt };
 
-inline float flush(float x) { return std::bit_cast<float>(std::uint32_t(flush(kF32, std::bit_cast<std::uint32_t>(x)))); }
+inline float flush(float x) {
+  return std::bit_cast<float>(std::uint32_t(flush(kF32, std::bit_cast<std::uint32_t>(x))));
+}
 
 // In double, before rounding to the result's type; NaN for invalid arguments.
 inline double approx_value(Approx op, double x) {

@@ -13,9 +13,9 @@ struct Video {
   Cmp cmp = Cmp::eq;
   unsigned lanes = 4;  // 2 or 4
   bool a_signed = false, b_signed = false, d_signed = false;
-  bool sat = false;         // clamp each lane to the result's range
-  bool accumulate = false;  // .add: d = c + sum of the selected lanes
-  unsigned mask = 15;       // lanes that are written or summed
+  bool sat = false;                               // clamp each lane to the result's range
+  bool accumulate = false;                        // .add: d = c + sum of the selected lanes
+  unsigned mask = 15;                             // lanes that are written or summed
   unsigned a_select = 0x3210, b_select = 0x7654;  // a nibble for each lane: 0-3 from a, 4-7 from b (0-1, 2-3 of two)
 };
 
