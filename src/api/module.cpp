@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "api/state.hpp"
+#include "observe/explain/occupancy.hpp"
 #include "runtime/names.hpp"
 
 namespace warploom {
@@ -115,6 +116,20 @@ KernelAttributes Kernel::attributes() const {
   out.registers = facts.registers_estimate;
   out.max_threads_per_block = context.device().profile().max_threads_per_block;
   return out;
+}
+
+unsigned Kernel::max_active_blocks(const Dim3& block, std::uint32_t dynamic_shared_bytes) const {
+  runtime::Context& context = use_kernel(state_);
+  const observe::KernelFacts facts = api::checked(state_->kernel->facts());
+  const isa::GpuProfile& profile = context.device().profile();
+  const std::uint64_t shared_bytes = std::uint64_t{facts.static_shared_bytes} + dynamic_shared_bytes;
+  const bool fits = block.count() != 0 && block.count() <= profile.max_threads_per_block &&
+                    block.x <= profile.max_block[0] && block.y <= profile.max_block[1] &&
+                    block.z <= profile.max_block[2] && shared_bytes <= profile.shared_per_block;
+  if (!fits) return 0;
+  return observe::explain::compute_occupancy(profile, static_cast<std::uint32_t>(block.count()),
+                                             facts.registers_estimate, shared_bytes)
+      .blocks;
 }
 
 // ---- Module ----

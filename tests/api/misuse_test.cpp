@@ -109,6 +109,15 @@ TEST_F(Misuse, CopyDoesNotFit) {
   EXPECT_ERROR(small.copy_from(array), invalid_value);
 }
 
+TEST_F(Misuse, OccupancyOfABlockThatDoesNotFit) {
+  const Kernel kernel = module.kernel("scale");
+  EXPECT_EQ(kernel.max_active_blocks(128), 16u);  // 2048 threads
+  EXPECT_EQ(kernel.max_active_blocks(0), 0u);
+  EXPECT_EQ(kernel.max_active_blocks(1025), 0u);
+  EXPECT_EQ(kernel.max_active_blocks({1, 1, 65}), 0u);
+  EXPECT_EQ(kernel.max_active_blocks(32, 227 * 1024), 0u);  // the kernel has 1 KiB of its own
+}
+
 TEST_F(Misuse, EmptyArrayIsFine) {
   DeviceArray<int> array(device, 0);
   EXPECT_EQ(array.data(), nullptr);
