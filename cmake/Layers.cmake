@@ -11,6 +11,7 @@ if(WARPLOOM_SANITIZE)
   # vptr needs type information that LLVM's library does not promise; -O1 keeps stacks readable and builds fast.
   target_compile_options(warploom_options INTERFACE
     -fsanitize=${WARPLOOM_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1)
+  target_compile_definitions(warploom_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(warploom_options INTERFACE -fsanitize=${WARPLOOM_SANITIZE})
 endif()
 if(WARPLOOM_FUZZ)
