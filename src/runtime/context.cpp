@@ -138,6 +138,7 @@ Result<void> Context::wait(const Ticket& ticket) {
     if (on_worker_thread()) return waiting_refused();
     ticket.wait();
   }
+  sweep_deferred();
   return take_error();
 }
 
@@ -154,6 +155,7 @@ Result<void> Context::synchronize() {
     tickets = pending_tickets();
   }
   for (const Ticket& ticket : tickets) ticket.wait();
+  sweep_deferred();
   return take_error();
 }
 
@@ -223,17 +225,14 @@ void Context::release(void* address, std::uint64_t generation) {
 
 void Context::sweep_deferred() {
   if (deferred_count_.load(std::memory_order_acquire) == 0) return;
-  std::vector<void*> free_now;
-  {
-    const std::lock_guard lock(memory_mutex_);
-    std::erase_if(deferred_, [&](const Deferred& entry) {
-      if (!std::all_of(entry.after.begin(), entry.after.end(), [](const Ticket& t) { return t.done(); })) return false;
-      free_now.push_back(entry.address);
-      return true;
-    });
-  }
-  for (void* address : free_now) (void)device_->release(address);
-  deferred_count_.fetch_sub(free_now.size(), std::memory_order_acq_rel);
+  // The device frees under the lock: whoever sweeps after waiting then finds the memory free, whichever thread did it.
+  const std::lock_guard lock(memory_mutex_);
+  const std::size_t freed = std::erase_if(deferred_, [&](const Deferred& entry) {
+    if (!std::all_of(entry.after.begin(), entry.after.end(), [](const Ticket& t) { return t.done(); })) return false;
+    (void)device_->release(entry.address);
+    return true;
+  });
+  deferred_count_.fetch_sub(freed, std::memory_order_acq_rel);
 }
 
 // ---- errors ----
