@@ -1,4 +1,5 @@
 // cvt between integers, floats, packed and 8-bit formats.
+#include <cmath>
 #include <string>
 
 #include "codegen/ops_emit.hpp"
@@ -82,14 +83,34 @@ Value* round_integral(Emit& e, Value* v) {
   return mode < 0 ? v : e.call(kRound[mode], {v});
 }
 
+// v clamped to the range of `to` and converted. Bounds that the float format cannot hold are compared instead, so the
+// conversion itself only sees values in range: LLVM's saturating intrinsics are not vectorised on x86.
+Value* clamp_and_convert(Emit& e, Type to, Value* v) {
+  const bool s = isa::is_signed(to);
+  const unsigned width = isa::bits(to);
+  const int precision = v->getType()->getScalarType()->isDoubleTy() ? 53 : 24;
+  const double above = s ? std::ldexp(1.0, int(width) - 1) : std::ldexp(1.0, int(width));
+  Value* low = Emit::real(v, s ? -above : 0);
+  const bool holds_bound = int(width) - (s ? 1 : 0) <= precision;
+  Value* high = Emit::real(v, holds_bound ? above - 1 : above);
+  Value* fits = e.b.CreateFCmpOLT(v, high);
+  Value* over = e.b.CreateFCmpOGE(v, high);
+  Value* safe =
+      e.b.CreateSelect(fits, v, holds_bound ? e.b.CreateSelect(over, high, Emit::real(v, 0)) : Emit::real(v, 0));
+  safe = e.b.CreateSelect(e.b.CreateFCmpOGT(safe, low), safe, low);
+  llvm::Type* t = e.ints(width < 32 ? 32 : width);
+  Value* r = s || width < 32 ? e.b.CreateFPToSI(safe, t) : e.b.CreateFPToUI(safe, t);
+  if (width < 32) return e.b.CreateTrunc(r, e.ints(width));
+  if (holds_bound) return r;
+  return e.b.CreateSelect(over, Emit::num(r, s ? std::uint64_t(max_signed(width)) : max_unsigned(width)), r);
+}
+
 // Clamps; NaN gives 0, or the most negative pattern for an f64 source or a 64-bit target.
 Value* float_to_integer(Emit& e, Type to, Type from, Value* v) {
   if (from == Type::f32 && e.ftz()) v = flush(e, v);
   if (is_half(from)) v = half_to_f32(e, v);
   v = round_integral(e, v);
-  llvm::Type* t = e.ints(isa::bits(to));
-  const auto id = isa::is_signed(to) ? intrinsic::fptosi_sat : intrinsic::fptoui_sat;
-  Value* r = e.b.CreateIntrinsic(t, id, {v});
+  Value* r = clamp_and_convert(e, to, v);
   if (from == Type::f64 || isa::bits(to) == 64) {
     r = e.b.CreateSelect(is_nan(e, v), Emit::num(r, std::uint64_t(1) << (isa::bits(to) - 1)), r);
   }
