@@ -14,7 +14,6 @@ llvm::Type* lane_type(llvm::LLVMContext& context, Type type) {
   switch (type) {
     case Type::none: return llvm::Type::getVoidTy(context);
     case Type::f16: return llvm::Type::getHalfTy(context);
-    case Type::bf16: return llvm::Type::getBFloatTy(context);
     case Type::f32: return llvm::Type::getFloatTy(context);
     case Type::f64: return llvm::Type::getDoubleTy(context);
     default: return llvm::Type::getIntNTy(context, isa::bits(type));

@@ -24,8 +24,9 @@ struct OpEnv {
   }
 };
 
-// LLVM type of one lane of a PTX type: pred i1, integers and untyped iN, f16 half, bf16 bfloat, f32 float, f64 double,
-// packed and narrow formats (f16x2, bf16x2, e4m3x2, u16x2 ...) the integer of their width.
+// LLVM type of one lane of a PTX type: pred i1, integers and untyped iN, f16 half, f32 float, f64 double;
+// bf16 and packed and narrow formats (bf16x2, f16x2, e4m3x2, u16x2 ...) the integer of their width: LLVM takes vectors
+// of bfloat apart on most machines.
 llvm::Type* lane_type(llvm::LLVMContext& context, isa::Type type);
 
 // Emits one instruction whose row has Flow::pure. `in` holds the source operands in order, each already of the type

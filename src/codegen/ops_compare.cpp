@@ -62,6 +62,7 @@ bool emit_set(Emit& e) {
   t = combine(e, t, third(e));
   llvm::Type* to = e.of(e.type());
   if (!isa::is_float(e.type())) return e.done(e.b.CreateSExt(t, to));
+  if (e.type() == Type::bf16) return e.done(e.b.CreateAnd(e.b.CreateSExt(t, to), 0x3f80));
   return e.done(e.b.CreateSelect(t, llvm::ConstantFP::get(to, 1.0), llvm::ConstantFP::get(to, 0.0)));
 }
 

@@ -20,7 +20,7 @@ struct Layout {
 Layout layout(Value* v) {
   llvm::Type* t = v->getType()->getScalarType();
   if (t->isHalfTy()) return {16, 10, 0x7c00, 0x8000, 0x7fff};
-  if (t->isBFloatTy()) return {16, 7, 0x7f80, 0x8000, 0x7fff};
+  if (t->isIntegerTy(16)) return {16, 7, 0x7f80, 0x8000, 0x7fff};  // bf16
   if (t->isFloatTy()) return {32, 23, 0x7f800000, 0x80000000, 0x7fffffff};
   return {64, 52, 0x7ff0000000000000, 0x8000000000000000, 0x7ff8000000000000};
 }

@@ -66,7 +66,6 @@ Value* f32_to_half(Emit& e, Value* v, Type to, RoundMode mode) {
     case RoundMode::rp: up = e.b.CreateSelect(negative, up, Emit::num(bits, 0xffff)); break;
     case RoundMode::rz: break;
   }
-  // Selecting at 32 bits: vectors of bfloat selects are taken apart.
   Value* r = e.b.CreateLShr(e.b.CreateAdd(bits, up), 16);
   r = e.b.CreateSelect(is_nan(e, v), Emit::num(r, 0x7fff), r);
   return e.from_bits(e.b.CreateTrunc(r, e.ints(16)), t);
