@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "api/observers.hpp"
 #include "api/state.hpp"
 
 namespace warploom {
@@ -52,6 +53,7 @@ device::CpuOptions cpu_options(const DeviceOptions& options) {
 Device Device::open(std::string_view name, const DeviceOptions& options) {
   if (name != "cpu") api::fail(ErrorId::invalid_device, fmt::format("there is no device \"{}\"", name), "open \"cpu\"");
   auto device = api::checked(device::open_cpu(cpu_options(options)));
+  api::checked(api::attach_observers(*device));
   return adopt_device(std::move(device));
 }
 
