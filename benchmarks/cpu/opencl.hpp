@@ -112,8 +112,9 @@ class ClKernel {
   }
   void launch(const std::size_t (&grid)[2], const std::size_t (&block)[2]) const {
     const std::size_t global[2] = {grid[0] * block[0], grid[1] * block[1]};
-    cl_check(clEnqueueNDRangeKernel(OpenCl::instance().queue(), kernel_, 2, nullptr, global, block, 0, nullptr, nullptr),
-             "clEnqueueNDRangeKernel");
+    cl_check(
+        clEnqueueNDRangeKernel(OpenCl::instance().queue(), kernel_, 2, nullptr, global, block, 0, nullptr, nullptr),
+        "clEnqueueNDRangeKernel");
     cl_check(clFinish(OpenCl::instance().queue()), "clFinish");
   }
 
