@@ -6,12 +6,14 @@
 
 int main() {
   const char* source = R"(
+    // [kernel]
     template <class T>
     __global__ void axpy(T a, const T* x, T* y, int n) {
       int i = blockIdx.x * blockDim.x + threadIdx.x;
       if (i < n) y[i] = a * x[i] + y[i];
     }
     template __global__ void axpy<float>(float, const float*, float*, int);
+    // [/kernel]
   )";
   try {
     // [use]
