@@ -20,7 +20,7 @@ all: setup ## build libraries, tools, examples and tests
 
 demo: setup ## build, then explain the matmul ladder
 	@$(CONFIGURE) $(BUILD)
-	@ninja -C $(BUILD) -j $(JOBS) warploom example_02_matmul_ladder
+	@ninja -C $(BUILD) -j $(JOBS) warploom_cli example_02_matmul_ladder
 	@$(BUILD)/bin/warploom explain $(BUILD)/bin/examples/02_matmul_ladder
 
 SANITIZED = build-asan:address,undefined

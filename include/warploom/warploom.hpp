@@ -1,6 +1,7 @@
 // All of the public API.
 #pragma once
 
+#include "warploom/about.hpp"
 #include "warploom/array.hpp"
 #include "warploom/device.hpp"
 #include "warploom/dim3.hpp"

@@ -1,0 +1,35 @@
+// The commands of the command line; each returns the exit code of the process.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace warploom::cli {
+
+// Exit codes of the tool itself; a program's own code is passed on.
+constexpr int kUsageError = 2;
+constexpr int kCannotRun = 127;
+
+struct RunOptions {
+  std::vector<std::string> command;
+  unsigned threads = 0;
+  bool deterministic = false;
+  bool time = false;
+  std::string gpu;
+};
+
+struct ExplainOptions : RunOptions {
+  std::string json_file;
+};
+
+int run(const RunOptions& options);
+int explain(const ExplainOptions& options);
+int isa(const std::string& name, bool json);
+int devices();
+
+// Runs a program to its end with variables added to the environment: its exit code, or 128 plus the signal that ended
+// it. Says why when it cannot be started.
+int run_program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment);
+
+}  // namespace warploom::cli

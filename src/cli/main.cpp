@@ -1,0 +1,102 @@
+// The `warploom` command: parses arguments and hands over to a command.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/commands.hpp"
+#include "warploom/about.hpp"
+#include "warploom/device.hpp"
+
+namespace {
+
+using namespace warploom;  // NOLINT: this file only glues the API to the parser
+
+// Says in the usage line of a command that starts a program where the program goes.
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    const std::string options = "[OPTIONS]";
+    const auto place = usage.find(options);
+    if (app->get_prefix_command() && place != std::string::npos)
+      usage.insert(place + options.size(), " PROGRAM [ARGUMENTS...]");
+    return usage;
+  }
+};
+
+// Options that every command which starts a program shares.
+void add_run_options(CLI::App& command, cli::RunOptions& options) {
+  // Everything from the program's name on belongs to the program.
+  command.prefix_command();
+  command
+      .add_option("--gpu", options.gpu, "modelled GPU: its limits are enforced, its sizes are reported (default h200)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(Device::profiles()));
+  command.add_option("--threads", options.threads, "CPU threads that run blocks (default: one for each core)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 4096u));
+  command.add_flag("--deterministic", options.deterministic, "run blocks in order on one thread");
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app("Warploom runs and explains CUDA kernels on any machine, with no GPU.", "warploom");
+  app.set_version_flag("--version", "warploom " + version());
+  app.formatter(std::make_shared<Formatter>());
+  app.require_subcommand(1);
+  app.footer("warploom COMMAND --help describes a command.");
+
+  cli::ExplainOptions explain;
+  CLI::App* explain_command =
+      app.add_subcommand("explain", "run a program, then print what each kernel did to memory and what to change");
+  add_run_options(*explain_command, explain);
+  explain_command->add_option("--json", explain.json_file, "also write the report as JSON to this file")
+      ->type_name("FILE");
+  explain_command->footer(
+      "Counts are exact: global requests and sectors equal a GPU's counters. ~ marks modelled figures, ?\n"
+      "estimated ones. docs/guide/explain.md says how to read a report.");
+
+  cli::RunOptions run;
+  CLI::App* run_command = app.add_subcommand("run", "run a program on the CPU device");
+  add_run_options(*run_command, run);
+  run_command->add_flag("--time", run.time, "print the program's wall time when it ends");
+
+  std::string instruction;
+  bool json = false;
+  CLI::App* isa_command = app.add_subcommand("isa", "list PTX instructions, or the forms of one");
+  isa_command->add_option("INSTRUCTION", instruction, "name without modifiers, for instance add");
+  isa_command->add_flag("--json", json, "the whole table as JSON");
+
+  CLI::App* devices_command = app.add_subcommand("devices", "list devices and the GPUs that they can model");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : cli::kUsageError;
+  }
+  if (explain_command->parsed()) {
+    explain.command = explain_command->remaining();
+    return cli::explain(explain);
+  }
+  if (run_command->parsed()) {
+    run.command = run_command->remaining();
+    return cli::run(run);
+  }
+  if (isa_command->parsed()) return cli::isa(instruction, json);
+  if (devices_command->parsed()) return cli::devices();
+  return cli::kUsageError;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const std::exception& exception) {
+    std::fprintf(stderr, "warploom: %s\n", exception.what());
+    return 1;
+  }
+}

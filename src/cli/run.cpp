@@ -1,0 +1,94 @@
+// The commands that start a program: `run` and `explain`.
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "cli/commands.hpp"
+
+namespace warploom::cli {
+namespace {
+
+std::map<std::string, std::string> environment_of(const RunOptions& options) {
+  std::map<std::string, std::string> environment;
+  if (!options.gpu.empty()) environment["WARPLOOM_PROFILE"] = options.gpu;
+  if (options.threads != 0) environment["WARPLOOM_THREADS"] = std::to_string(options.threads);
+  if (options.deterministic) environment["WARPLOOM_DETERMINISTIC"] = "1";
+  return environment;
+}
+
+// The file the program's library writes its report to; one of our own when the user did not ask for it.
+class ReportFile {
+ public:
+  explicit ReportFile(const std::string& wanted) : kept_(!wanted.empty()) {
+    if (kept_) {
+      path_ = std::filesystem::absolute(wanted).string();
+      std::ofstream file(path_, std::ios::trunc);
+      if (!file) {
+        std::fprintf(stderr, "warploom: cannot write \"%s\": %s\n", wanted.c_str(), std::strerror(errno));
+        path_.clear();
+      }
+      return;
+    }
+    std::string name = (std::filesystem::temp_directory_path() / "warploom-report-XXXXXX").string();
+    const int file = mkstemp(name.data());
+    if (file < 0) return;
+    close(file);
+    path_ = name;
+  }
+  ReportFile(const ReportFile&) = delete;
+  ReportFile& operator=(const ReportFile&) = delete;
+  ~ReportFile() {
+    if (!path_.empty() && (!kept_ || empty())) std::remove(path_.c_str());
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] bool has_kernels() const {
+    std::ifstream file(path_);
+    const auto json = nlohmann::json::parse(file, nullptr, false);
+    return json.is_object() && !json.value("kernels", nlohmann::json::array()).empty();
+  }
+
+ private:
+  [[nodiscard]] bool empty() const {
+    std::error_code error;
+    return std::filesystem::file_size(path_, error) == 0 || error;
+  }
+
+  bool kept_;
+  std::string path_;
+};
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const int code = run_program(options.command, environment_of(options));
+  if (options.time) {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    std::fprintf(stderr, "warploom: the program ran for %.3f s\n", elapsed.count());
+  }
+  return code;
+}
+
+int explain(const ExplainOptions& options) {
+  if (options.command.empty()) return run_program({}, {});
+  const ReportFile report(options.json_file);
+  if (report.path().empty()) return 1;
+  auto environment = environment_of(options);
+  environment["WARPLOOM_OBSERVE"] = "explain";
+  environment["WARPLOOM_REPORT_JSON"] = report.path();
+  const int code = run_program(options.command, environment);
+  if (code != kCannotRun && !report.has_kernels())
+    std::fprintf(stderr,
+                 "warploom: no report, because the program launched no kernel through Warploom or ended abnormally;\n"
+                 "          explain needs a program that uses the Warploom library\n");
+  return code;
+}
+
+}  // namespace warploom::cli

@@ -1,0 +1,132 @@
+// The command line: help, errors, exit codes, and a report of a program that runs under it.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace {
+
+struct Outcome {
+  int code = -1;
+  std::string text;  // standard output and error together
+};
+
+Outcome shell(const std::string& command) {
+  Outcome outcome;
+  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  char buffer[4096];
+  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, n);
+  const int status = pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+Outcome warploom(const std::string& arguments) { return shell(std::string(WARPLOOM_CLI) + " " + arguments); }
+
+testing::AssertionResult holds(const Outcome& outcome, const std::string& text) {
+  if (outcome.text.find(text) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no \"" << text << "\" in:\n" << outcome.text;
+}
+
+std::string temporary(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / (name + std::to_string(getpid()))).string();
+}
+
+TEST(CommandLine, HelpNamesTheCommands) {
+  const Outcome help = warploom("--help");
+  EXPECT_EQ(help.code, 0);
+  for (const char* command : {"explain", "run", "isa", "devices"}) EXPECT_TRUE(holds(help, command));
+  const Outcome explain = warploom("explain --help");
+  EXPECT_EQ(explain.code, 0);
+  EXPECT_TRUE(holds(explain, "warploom explain [OPTIONS] PROGRAM [ARGUMENTS...]"));
+  EXPECT_TRUE(holds(explain, "--json"));
+}
+
+TEST(CommandLine, VersionIsPrinted) {
+  EXPECT_EQ(warploom("--version").code, 0);
+  EXPECT_TRUE(holds(warploom("--version"), "warploom 0."));
+}
+
+TEST(CommandLine, UsageErrors) {
+  EXPECT_EQ(warploom("").code, 2);
+  EXPECT_EQ(warploom("weave").code, 2);
+  EXPECT_EQ(warploom("run").code, 2);
+  EXPECT_TRUE(holds(warploom("run"), "no program given"));
+  const Outcome gpu = warploom("explain --gpu h201 true");
+  EXPECT_EQ(gpu.code, 2);
+  EXPECT_TRUE(holds(gpu, "h200"));
+}
+
+TEST(CommandLine, PassesArgumentsAndExitCodesOn) {
+  const Outcome echo = warploom("run sh -c 'echo \"$@\"; exit 7' name --json --threads 3");
+  EXPECT_EQ(echo.code, 7);
+  EXPECT_TRUE(holds(echo, "--json --threads 3"));
+  const Outcome killed = warploom("run sh -c 'kill -9 $$'");
+  EXPECT_EQ(killed.code, 137);
+  EXPECT_TRUE(holds(killed, "signal 9"));
+  const Outcome missing = warploom("run /no/such/program");
+  EXPECT_EQ(missing.code, 127);
+  EXPECT_TRUE(holds(missing, "cannot run \"/no/such/program\": No such file"));
+}
+
+TEST(CommandLine, TimeIsPrinted) { EXPECT_TRUE(holds(warploom("run --time true"), "ran for")); }
+
+TEST(CommandLine, InstructionTable) {
+  EXPECT_TRUE(holds(warploom("isa add"), "add two values"));
+  EXPECT_TRUE(holds(warploom("isa"), "cvt"));
+  const Outcome missing = warploom("isa nope");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_TRUE(holds(missing, "not_found"));
+  const auto json = nlohmann::json::parse(warploom("isa --json").text);
+  ASSERT_TRUE(json.is_array());
+  EXPECT_GT(json.size(), 50u);
+}
+
+TEST(CommandLine, DevicesListsTheProfiles) {
+  const Outcome devices = warploom("devices");
+  EXPECT_EQ(devices.code, 0);
+  for (const char* name : {"cpu", "h200", "NVIDIA H200", "a100", "227 KiB", "132"}) EXPECT_TRUE(holds(devices, name));
+}
+
+TEST(Explain, PrintsAReportAndWritesJson) {
+  const std::string file = temporary("explain.json");
+  const Outcome outcome = warploom("explain --gpu a100 --threads 1 --json " + file + " " WARPLOOM_PROGRAM " 5");
+  EXPECT_EQ(outcome.code, 5);
+  for (const char* text : {"strided(float const*, float*, int)", "NVIDIA A100", "block 256 x 1 x 1", "global load",
+                           "32.00", "strided.cu:4: Global loads need 32.0 sectors per request where 4.0 would do"})
+    EXPECT_TRUE(holds(outcome, text));
+  std::ifstream in(file);
+  const auto json = nlohmann::json::parse(in);
+  EXPECT_EQ(json["profile"]["name"], "a100");
+  ASSERT_EQ(json["kernels"].size(), 1u);
+  const auto& accesses = json["kernels"][0]["accesses"];
+  EXPECT_EQ(accesses["global_load"]["requests"], 32);
+  EXPECT_EQ(accesses["global_load"]["sectors"], 1024);
+  EXPECT_EQ(accesses["global_store"]["sectors"], 128);
+  std::filesystem::remove(file);
+}
+
+TEST(Explain, SaysWhenThereIsNothingToReport) {
+  const std::string file = temporary("nothing.json");
+  const Outcome outcome = warploom("explain --json " + file + " true");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(holds(outcome, "launched no kernel"));
+  EXPECT_FALSE(std::filesystem::exists(file));
+  const Outcome unwritable = warploom("explain --json /no/such/folder/file true");
+  EXPECT_EQ(unwritable.code, 1);
+  EXPECT_TRUE(holds(unwritable, "cannot write \"/no/such/folder/file\""));
+}
+
+TEST(Run, RunsWithoutAReport) {
+  const Outcome outcome = warploom("run " WARPLOOM_PROGRAM);
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.text, "");
+}
+
+}  // namespace
