@@ -1,0 +1,40 @@
+// Each kernel runs one case of divergence_cases.hpp on every thread.
+#define WL_CASE static __device__ inline
+#include "divergence_cases.hpp"
+
+#define WL_KERNEL(name)                                                  \
+  __global__ void run_##name(const unsigned* in, unsigned* out, int n) { \
+    int i = blockIdx.x * blockDim.x + threadIdx.x;                       \
+    if (i < n) out[i] = name(i, in[i]);                                  \
+  }
+WL_KERNEL(nested_ifs)
+WL_KERNEL(loops_by_lane)
+WL_KERNEL(break_and_continue)
+WL_KERNEL(nested_loops)
+WL_KERNEL(switches)
+WL_KERNEL(early_return)
+WL_KERNEL(short_circuit)
+WL_KERNEL(collatz)
+WL_KERNEL(mutual_loops)
+
+// After a branch lanes meet again: the ballot behind it has all of them.
+__global__ void reconverges(const unsigned* in, unsigned* out) {
+  unsigned i = threadIdx.x, v = in[i];
+  if (v & 1)
+    for (unsigned k = 0; k < (v & 7); ++k) v = mix(v);
+  else if (v & 2)
+    v = mix(v) + 1;
+  __syncwarp();
+  out[i] = __ballot_sync(~0u, v & 1);
+}
+
+// Inside a branch only its own lanes are active.
+__global__ void active_in_branch(unsigned* out) {
+  unsigned i = threadIdx.x;
+  if (i % 3 == 0)
+    out[i] = __ballot_sync(0x49249249u, 1);
+  else if (i % 3 == 1)
+    out[i] = __ballot_sync(0x92492492u, i > 15);
+  else
+    out[i] = 0;
+}
