@@ -474,3 +474,15 @@ __global__ void stencil3d(const float* in, float* out, int n) {
   int i = (z * n + y) * n + x;
   out[i] = in[i] * -6 + in[i - 1] + in[i + 1] + in[i - n] + in[i + n] + in[i - n * n] + in[i + n * n];
 }
+
+template __global__ void transpose_tile<0>(const float*, float*, int);
+template __global__ void transpose_tile<1>(const float*, float*, int);
+template __global__ void matmul_tiled<16>(const float*, const float*, float*, int);
+template __global__ void matmul_tiled<32>(const float*, const float*, float*, int);
+template __global__ void matmul_tiled_conflict<16>(const float*, const float*, float*, int);
+template __global__ void matmul_tiled_conflict<32>(const float*, const float*, float*, int);
+template __global__ void shared_stride<1>(float*);
+template __global__ void shared_stride<2>(float*);
+template __global__ void shared_stride<4>(float*);
+template __global__ void shared_stride<32>(float*);
+template __global__ void shared_stride<33>(float*);

@@ -1,0 +1,193 @@
+// Counts of the CPU device against the counters that an H200 gave for the same launches (truth/h200_counters.tsv).
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "truth_launches.hpp"
+#include "tsv.hpp"
+
+namespace warploom::truth {
+namespace {
+
+using observe::AccessKind;
+
+// Launches whose shared memory counters ptxas moves, because it changes the program: the id in the table, the counter
+// that moves, why, and the twin that is written as ptxas rewrites it (wide_twins.cu), which must match the counter.
+struct Rewritten {
+  int id;
+  const char* counter;
+  const char* why;
+  const char* twin;
+};
+constexpr Rewritten kRewritten[] = {
+    {21, "bank conflicts of loads: fewer", "four loads sB[tx][k..k+3] become one of 16 bytes, read by quarter warps",
+     "matmul_tiled_conflict_wide<16>"},
+    {22, "bank conflicts of loads: fewer", "four loads sB[tx][k..k+3] become one of 16 bytes, read by quarter warps",
+     "matmul_tiled_conflict_wide<32>"},
+    {24, "bank conflicts of loads: none", "a[] and b[] become one load of 16 bytes each, which has no conflict",
+     "matmul_regtile_wide"},
+    {27, "bank conflicts of loads: fewer", "in the first step s[j] and s[j + 1] become one load of 8 bytes",
+     "reduce_bankconflict_wide"},
+    {44, "bank conflicts of loads: fewer", "the loads of r = 0 and r = 1 become one of 16 bytes",
+     "shared_double_stride2_wide"},
+    {54, "bank conflicts of loads and stores: fewer", "accesses to s[2t] and s[2t + 1] become accesses of 8 bytes",
+     "scan_blelloch_wide"},
+};
+// ptxas turns an atomicAdd of the constant 1 whose result is unused into ATOMS.POPC.INC: lanes that meet on one word
+// are counted at once instead of taking turns, so conflicts are those between different words, as for a store.
+constexpr int kHistogramShared = 33;
+
+// Conflicts may differ by 2 % of the hardware's, or by 1 % of its wavefronts; loads and stores of a launch together.
+// In recordings of the same program conflicts come out differently each time, where global loads fill the cache that
+// shared memory is part of; a few launches go over the limit for that reason alone.
+constexpr int kNoisy[] = {28};  // reduce_sequential: 1743 to 2095 conflicts in four recordings, none by its addresses
+
+const std::vector<tsv::Row>& table() {
+  static const auto rows = tsv::read(std::string(WARPLOOM_TEST_DATA) + "/h200_counters.tsv");
+  return rows;
+}
+
+TruthLaunches& launches() {
+  static TruthLaunches instance(WARPLOOM_TEST_DATA);
+  return instance;
+}
+
+const std::vector<KernelData>& ours() {
+  static const std::vector<KernelData> results = launches().run_all();
+  return results;
+}
+
+std::uint64_t requests(int id, const char* op) {
+  return static_cast<std::uint64_t>(
+      tsv::number(table()[id], std::string("l1tex__t_requests_pipe_lsu_mem_") + op + ".sum"));
+}
+std::uint64_t sectors(int id, const char* op) {
+  return static_cast<std::uint64_t>(
+      tsv::number(table()[id], std::string("l1tex__t_sectors_pipe_lsu_mem_") + op + ".sum"));
+}
+std::int64_t conflicts(int id, const char* op) {
+  return tsv::number(table()[id], std::string("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_") + op + ".sum");
+}
+std::int64_t wavefronts(int id, const char* op) {
+  return tsv::number(table()[id], std::string("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_") + op + ".sum");
+}
+
+std::int64_t load_and_store_conflicts(const KernelData& kernel) {
+  return static_cast<std::int64_t>(kernel.group(AccessGroup::shared_load).conflicts() +
+                                   kernel.group(AccessGroup::shared_store).conflicts());
+}
+
+bool close_enough(std::int64_t counted, int id) {
+  const std::int64_t hardware = conflicts(id, "ld") + conflicts(id, "st");
+  const auto difference = static_cast<double>(std::llabs(counted - hardware));
+  return difference <= 0.02 * static_cast<double>(hardware) ||
+         difference <= 0.01 * static_cast<double>(wavefronts(id, "ld") + wavefronts(id, "st"));
+}
+
+bool is_rewritten(int id) {
+  for (const Rewritten& r : kRewritten)
+    if (r.id == id) return true;
+  return false;
+}
+
+class Truth : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(table().size(), 57u);
+    ASSERT_EQ(ours().size(), table().size());
+  }
+  template <class F>
+  void for_each_launch(F&& f) {
+    for (int id = 0; id < static_cast<int>(table().size()); ++id) {
+      SCOPED_TRACE(std::to_string(id) + " " + table()[id].at("kernel"));
+      f(id, ours()[id]);
+    }
+  }
+};
+
+TEST_F(Truth, GlobalLoadsAndStoresAreExact) {
+  for_each_launch([](int id, const KernelData& kernel) {
+    const auto& load = kernel.group(AccessGroup::global_load).counts;
+    const auto& store = kernel.group(AccessGroup::global_store).counts;
+    EXPECT_EQ(load.requests, requests(id, "global_op_ld"));
+    EXPECT_EQ(load.sectors, sectors(id, "global_op_ld"));
+    EXPECT_EQ(store.requests, requests(id, "global_op_st"));
+    EXPECT_EQ(store.sectors, sectors(id, "global_op_st"));
+  });
+}
+
+TEST_F(Truth, GlobalAtomics) {
+  for_each_launch([](int id, const KernelData& kernel) {
+    // ptxas decides between an atomic and a reduction by whether the result is used.
+    const auto& atomic = kernel.group(AccessGroup::global_atomic).counts;
+    EXPECT_EQ(atomic.requests, requests(id, "global_op_atom") + requests(id, "global_op_red"));
+    const auto hardware = static_cast<double>(sectors(id, "global_op_atom") + sectors(id, "global_op_red"));
+    EXPECT_NEAR(static_cast<double>(atomic.sectors), hardware, 0.01 * hardware);
+  });
+}
+
+TEST_F(Truth, LocalMemory) {
+  for_each_launch([](int id, const KernelData& kernel) {
+    EXPECT_EQ(kernel.group(AccessGroup::local_load).counts.requests, requests(id, "local_op_ld"));
+    EXPECT_EQ(kernel.group(AccessGroup::local_load).counts.sectors, sectors(id, "local_op_ld"));
+    EXPECT_EQ(kernel.group(AccessGroup::local_store).counts.requests, requests(id, "local_op_st"));
+    EXPECT_EQ(kernel.group(AccessGroup::local_store).counts.sectors, sectors(id, "local_op_st"));
+  });
+}
+
+TEST_F(Truth, BankConflicts) {
+  for_each_launch([](int id, const KernelData& kernel) {
+    if (is_rewritten(id)) return;
+    const std::int64_t counted = load_and_store_conflicts(kernel);
+    if (std::find(std::begin(kNoisy), std::end(kNoisy), id) != std::end(kNoisy)) {
+      EXPECT_EQ(counted, 0);
+      EXPECT_LT(conflicts(id, "ld") + conflicts(id, "st"), wavefronts(id, "ld") * 25 / 1000);
+      return;
+    }
+    EXPECT_TRUE(close_enough(counted, id))
+        << counted << " counted, " << conflicts(id, "ld") + conflicts(id, "st") << " by the hardware of "
+        << wavefronts(id, "ld") + wavefronts(id, "st") << " wavefronts";
+  });
+}
+
+TEST_F(Truth, BankConflictsOfProgramsThatPtxasRewrites) {
+  for (const Rewritten& r : kRewritten) {
+    SCOPED_TRACE(std::string(r.twin) + ": " + r.counter + ", because " + r.why);
+    EXPECT_FALSE(close_enough(load_and_store_conflicts(ours()[r.id]), r.id)) << "no exception is needed any more";
+    const KernelData twin = launches().run_twin(r.twin);
+    EXPECT_TRUE(close_enough(load_and_store_conflicts(twin), r.id))
+        << load_and_store_conflicts(twin) << " counted, " << conflicts(r.id, "ld") + conflicts(r.id, "st");
+  }
+}
+
+TEST_F(Truth, SharedAtomics) {
+  for_each_launch([](int id, const KernelData& kernel) {
+    if (id == kHistogramShared) return;
+    EXPECT_EQ(static_cast<std::int64_t>(kernel.group(AccessGroup::shared_atomic).conflicts()), conflicts(id, "atom"));
+  });
+  std::int64_t counted = 0;
+  const auto& input = launches().histogram_input;
+  for (std::size_t first = 0; first < input.size(); first += 32) {
+    std::uint64_t addresses[32];
+    for (int lane = 0; lane < 32; ++lane) addresses[lane] = 4u * input[first + lane];
+    const observe::Wavefronts w = observe::count_shared(addresses, 0xffffffffu, 4, AccessKind::store);
+    counted += w.count - w.ideal;
+  }
+  EXPECT_EQ(counted, conflicts(kHistogramShared, "atom"));
+  EXPECT_GT(static_cast<std::int64_t>(ours()[kHistogramShared].group(AccessGroup::shared_atomic).conflicts()), counted);
+}
+
+// Divergence depends on the branches that the compilers leave, so only clear cases are compared.
+TEST_F(Truth, Divergence) {
+  const KernelData& even_odd = ours()[34];
+  const KernelData& by_warp = ours()[35];
+  EXPECT_GT(even_odd.branch.divergent, 0u);
+  EXPECT_EQ(by_warp.branch.divergent, 0u);
+  EXPECT_LT(even_odd.average_active_lanes(), 20);
+  EXPECT_EQ(by_warp.average_active_lanes(), 32);
+  EXPECT_GT(ours()[36].branch.divergent, 0u);
+  EXPECT_EQ(ours()[55].average_active_lanes(), 1);
+}
+
+}  // namespace
+}  // namespace warploom::truth
