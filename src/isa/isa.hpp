@@ -35,6 +35,7 @@ enum OperandKind : std::uint16_t {
   kPredPair = 256,  // "d|p"
   kNegPred = 512,   // "!p"
   kFunc = 1024, kParamList = 2048, kTargets = 4096,
+  kPairDue = 8192,  // with kPredPair: the second result must stand
 };
 
 struct OperandSpec {

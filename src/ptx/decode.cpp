@@ -132,6 +132,23 @@ void explain(std::string_view mnemonic, const Decoded& d, Complaint& why) {
   if (nearest != nullptr) why.remedy = "nearest form: " + std::string(nearest->text);
 }
 
+// A vector has 128 bits at most; 256 in global memory, as eight of 32 or four of 64, which L2 eviction hints ask for.
+bool vector_fits(std::string_view mnemonic, const Decoded& d, Complaint& why) {
+  const auto has = [&](Mod mod) { return d.mods.test(static_cast<std::size_t>(mod)); };
+  if ((d.row->flow != isa::Flow::load && d.row->flow != isa::Flow::store) || d.type_count != 1) return true;
+  const unsigned width = has(Mod::v8) ? 8 : has(Mod::v4) ? 4 : has(Mod::v2) ? 2 : 1;
+  const unsigned element = isa::bits(d.types[0]), total = width * element;
+  const bool elsewhere = has(Mod::shared) || has(Mod::shared__cta) || has(Mod::shared__cluster) || has(Mod::local) ||
+                         has(Mod::const_) || has(Mod::param) || has(Mod::param__entry) || has(Mod::param__func);
+  const bool memory = d.row->op == isa::Op::ld || d.row->op == isa::Op::st;
+  const bool wide = !elsewhere && total == 256 && (element == 32 || element == 64) && memory;
+  const bool hint = has(Mod::L2__evict_first) || has(Mod::L2__evict_last) || has(Mod::L2__evict_normal);
+  if (wide || (total <= 128 && (width < 8 || memory) && !(hint && memory))) return true;
+  why = {ErrorId::ptx_invalid, "'" + std::string(mnemonic) + "': " +
+             (hint && memory ? "an L2 eviction hint needs .v8.b32 or .v4.b64" : "the vector is too large"), {}, -1};
+  return false;
+}
+
 }  // namespace
 
 void Nearest::offer(std::string_view candidate) {
@@ -204,7 +221,7 @@ bool decode(std::string_view mnemonic, Decoded& out, Complaint& why) {
   for (std::size_t i = 0; i < row.forms.size(); ++i)
     if (types_fit(out.row->forms[i], out) && modifiers_fit(out.row->forms[i], row.forms[i], out.mods, nullptr) == 100)
       out.forms.push_back(&out.row->forms[i]);
-  if (!out.forms.empty()) return true;
+  if (!out.forms.empty()) return vector_fits(mnemonic, out, why);
   explain(mnemonic, out, why);
   return false;
 }

@@ -59,8 +59,7 @@ bool register_fits(Type r, Type t, bool relaxed) {
   if (relaxed ? rb < tb : rb != tb) return false;
   if (r == t || isa::is_untyped(r)) return true;
   const bool r_float = isa::is_float(r) || is_packed(r), t_float = isa::is_float(t) || is_packed(t);
-  if (isa::is_untyped(t)) return !r_float || rb == tb;
-  if (is_packed(t) && !isa::is_float(t)) return !r_float;
+  if (isa::is_untyped(t)) return true;
   return !r_float && !t_float;
 }
 
@@ -78,7 +77,16 @@ struct Match {
   }
 
   bool relaxed() const {
-    return instr.op == isa::Op::ld || instr.op == isa::Op::st || instr.op == isa::Op::cvt || instr.op == isa::Op::ldu;
+    if (instr.op == isa::Op::cvt) return !std::any_of(std::begin(instr.types), std::end(instr.types), is_packed);
+    return instr.op == isa::Op::ld || instr.op == isa::Op::st || instr.op == isa::Op::ldu;
+  }
+
+  // Barriers have numbers 0 to 15 and are met by whole warps.
+  bool barrier_ok(std::size_t i, const Operand& o, const isa::OperandSpec& spec) {
+    if (decoded.row->flow != isa::Flow::barrier || o.kind != Kind::imm) return true;
+    if (spec.name == "a" && o.imm > 15) return complain(i, "barriers have the numbers 0 to 15");
+    if (spec.name == "b" && o.imm % 32 != 0) return complain(i, "the number of threads is a multiple of 32");
+    return true;
   }
 
   bool fits(const isa::Form& form) {
@@ -92,6 +100,11 @@ struct Match {
                                                 : std::to_string(least) + " to " + std::to_string(form.operands.size())) +
                           " operands and has " + std::to_string(count));
     }
+    const bool hinted = instr.has(isa::Mod::L2__cache_hint);
+    const bool policy = std::any_of(form.operands.begin(), form.operands.end(),
+                                    [](const auto& spec) { return spec.optional && spec.name == "policy"; });
+    if (policy && optional == 1 && hinted != (count == form.operands.size()))
+      return complain(count, hinted ? ".L2::cache_hint needs a cache policy" : "a cache policy needs .L2::cache_hint");
     for (std::size_t i = 0; i < count; ++i) {
       const isa::OperandSpec& spec = form.operands[static_cast<std::size_t>(spec_index(form, i, count))];
       if (!operand_fits(i, instr.operands[i], spec)) return false;
@@ -120,33 +133,45 @@ struct Match {
       if (o.kind == Kind::label) return complain(i, "'" + o.symbol + "' is not declared", ErrorId::ptx_undefined_name);
       return complain(i, name + " cannot be " + kind_name(o.kind));
     }
+    if (o.pair == -1 && (spec.kinds & isa::kPairDue) != 0) return complain(i, name + " needs a second result, '|p'");
     if (o.pair != -1 && (spec.kinds & isa::kPredPair) == 0) return complain(i, name + " takes no '|'");
     if (o.negated && (spec.kinds & isa::kNegPred) == 0) return complain(i, name + " takes no '!'");
     const Type type = spec_type(spec, instr.types);
     switch (o.kind) {
-      case Kind::reg: return register_ok(i, o, type, name);
+      case Kind::reg: return scalar_due(i, spec, name) && register_ok(i, o, type, name);
       case Kind::imm:
-        if (isa::is_float(type)) return complain(i, name + " of type " + dotted(type) + " cannot be an integer");
-        return true;
+        if (isa::is_float(type) || is_packed(type)) return complain(i, name + " of type " + dotted(type) + " cannot be an integer");
+        return barrier_ok(i, o, spec) && scalar_due(i, spec, name);
       case Kind::imm_f32: case Kind::imm_f64:
-        if (isa::is_signed(type) || isa::is_unsigned(type) || type == Type::pred)
-          return complain(i, name + " of type " + dotted(type) + " cannot be a floating-point constant");
-        return true;
+        if (!scalar_due(i, spec, name)) return false;
+        if (type == Type::f32 || type == Type::f64 || type == Type::none) return true;
+        if (o.kind == Kind::imm_f32 ? type == Type::b32 : type == Type::b64) return true;
+        return complain(i, name + " of type " + dotted(type) + " cannot be this floating-point constant");
       case Kind::vector: return vector_ok(i, o, type, name);
       case Kind::sreg: return sreg_ok(i, o, type, name);
+      case Kind::symbol:
+        return !isa::is_float(type) || complain(i, name + " of type " + dotted(type) + " cannot be an address");
       default: return true;
     }
   }
 
+  bool scalar_due(std::size_t i, const isa::OperandSpec& spec, const std::string& name) {
+    if ((spec.kinds & isa::kVector) == 0 || vector_width(instr) == 1 || decoded.row->emit == "unsupported") return true;
+    return complain(i, name + " is a vector of " + std::to_string(vector_width(instr)));
+  }
+
   bool register_ok(std::size_t i, const Operand& o, Type type, const std::string& name) {
     const Register& r = registers[static_cast<std::size_t>(o.reg)];
-    if (register_fits(r.type, type, relaxed())) return true;
+    // What nothing executes yet is described only as far as parsing needs.
+    if (decoded.row->emit == "unsupported" || register_fits(r.type, type, relaxed())) return true;
     return complain(i, name + " of type " + dotted(type) + " cannot be the " + dotted(r.type) + " register " + r.name);
   }
 
   bool sreg_ok(std::size_t i, const Operand& o, Type type, const std::string& name) {
     const Type actual = special_register(o.symbol);
-    const bool same = actual == Type::pred || type == Type::pred ? actual == type : !isa::is_float(type);
+    bool same = actual == type || (actual != Type::pred && type != Type::pred && !isa::is_float(type));
+    if (instr.op == isa::Op::mov) same = same && (isa::bits(actual) == 64) == (isa::bits(type) == 64);
+    else same = same && isa::bits(actual) >= isa::bits(type);
     return same || complain(i, name + " of type " + dotted(type) + " cannot be " + o.symbol);
   }
 

@@ -300,15 +300,15 @@ class Table {
       text.erase(0, 1);
       shape = "kReg | kImm | kNegPred";
     } else if (const auto bar = text.find('|'); bar != std::string::npos) {
-      text.resize(bar);
       shape = "kReg | kSink | kPredPair";
+      if (text[bar + 1] == '|') shape += " | kPairDue";
+      text.resize(bar);
     }
     op.name = text;
     if (text.starts_with('d') && shape != "kAddress") op.role = "dst";
-    if (op.role == "dst" && shape == "kReg | kVector") shape += " | kSink";
     if (op.role == "src" && shape == "kReg | kVector") shape += " | kImm";
     if (kinds.empty()) kinds = shape;
-    if (kinds.empty()) kinds = op.role == "dst" ? "kReg | kSink" : "kReg | kImm";
+    if (kinds.empty()) kinds = op.role == "dst" ? "kReg" : "kReg | kImm";
     op.kinds = kinds;
     return op;
   }
@@ -412,7 +412,7 @@ std::string write_page(const Table& table) {
   out << "# PTX instructions\n\nGenerated from `src/isa/*.isa` by `isagen`; do not edit. " << table.rows.size()
       << " instructions, " << forms << " forms, of which the CPU device refuses " << refused
       << ".\n\nNotation: `.name` is required, `{.name}` optional, `a|b` one of them; modifiers may stand in any order, "
-         "types keep theirs. Operands: `d` result, `d|p` with an optional predicate result, `[a]` address, "
+         "types keep theirs. Operands: `d` result, `d|p` with an optional predicate result (`d||p`: required), `[a]` address, "
          "`{{a}}` register or vector, `<a>` constant only, `!p` predicate that may be negated, `?a` may be left out; "
          "`a:u32` has that type, `a:1` the second type of the instruction, others the first.\n\n"
          "Numbers in headings are sections of the PTX ISA manual.\n";
