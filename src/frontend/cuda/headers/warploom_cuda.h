@@ -16,7 +16,8 @@
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
-#define __managed__ __attribute__((managed))
+// Device memory without .attribute(.managed), which clang does not write.
+#define __managed__ __attribute__((device))
 #define __grid_constant__ __attribute__((grid_constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __forceinline__ inline __attribute__((always_inline))
@@ -31,6 +32,7 @@
 #define WL_DEVICE_CALL static __attribute__((device, noinline, nodebug, unused))
 #define WL_DEVICE_TABLE static const __attribute__((device))
 #define WL_HOST_DEVICE static inline __attribute__((host, device, always_inline, nodebug, unused))
+#define WL_DEVICE_MEMBER inline __attribute__((device, always_inline, nodebug))
 #define WL_MEMBER inline __attribute__((host, device, always_inline, nodebug))
 
 #include "warploom_cuda/types.h"
