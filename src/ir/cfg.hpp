@@ -1,0 +1,24 @@
+// Control flow: blocks from linear code, their order, post-dominators.
+#pragma once
+
+#include "ir/flatten.hpp"
+
+namespace warploom::ir {
+
+// Cuts linear code into blocks, drops unreachable ones and orders the rest: reverse post-order, each loop contiguous.
+void make_blocks(Function& function, FlatCode code);
+
+// Splits block `b` before instruction `index`; returns the second half, which directly follows in the order.
+BlockId split_block(Function& function, BlockId b, std::size_t index);
+
+// Recomputes Block::preds.
+void link_preds(Function& function);
+
+// Immediate post-dominators; the number of blocks stands for the common end.
+std::vector<BlockId> post_dominators(const Function& function);
+
+// Instructions that wait for other lanes of the warp, so that lanes must meet before them.
+bool waits_for_warp(const ptx::Instr& instr);
+bool is_block_barrier(const ptx::Instr& instr);
+
+}  // namespace warploom::ir

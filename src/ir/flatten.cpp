@@ -1,0 +1,411 @@
+// Inlining of calls: PTX call sequences become moves through scratch variables.
+#include "ir/flatten.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace warploom::ir {
+namespace {
+
+using ptx::Operand;
+
+// Address of a function as a value: recognisable, and never a valid memory address.
+constexpr std::uint64_t kFunctionBase = 0x00F0000000000000ULL;
+constexpr std::size_t kMaxInstructions = 2'000'000;
+
+bool has_code(const ptx::Function& f) { return f.has_body; }
+
+class Flattener {
+ public:
+  Flattener(Function& function) : f_(function), module_(*function.module) {}
+
+  Result<FlatCode> run() {
+    for (const ptx::Param& p : f_.entry->params) {
+      Variable v{p.name, Variable::Place::kernel_param, p.offset, p.bytes};
+      kernel_scope_[p.name] = add_variable(v);
+    }
+    WL_TRY(expand(*f_.entry, kernel_scope_, -1, true));
+    return std::move(code_);
+  }
+
+ private:
+  using Scope = std::unordered_map<std::string, std::int32_t>;
+
+  std::int32_t add_variable(Variable v) {
+    f_.variables.push_back(std::move(v));
+    return static_cast<std::int32_t>(f_.variables.size() - 1);
+  }
+
+  Diag error(ErrorId id, const ptx::Function& fn, std::uint32_t line, std::string what, std::string remedy) const {
+    Diag d;
+    d.id = id;
+    d.what = std::move(what);
+    d.loc = {module_.name, line, 0};
+    d.where = "kernel " + f_.name + (fn.name != f_.name ? ", function " + fn.name : "");
+    d.remedy = std::move(remedy);
+    return d;
+  }
+
+  Result<std::shared_ptr<ptx::Body>> body_of(const ptx::Function& fn) {
+    auto it = bodies_.find(&fn);
+    if (it != bodies_.end()) return it->second;
+    auto body = ptx::parse_body(module_, fn);
+    if (body) bodies_[&fn] = *body;
+    return body;
+  }
+
+  std::int32_t new_label() {
+    code_.labels.push_back(0);
+    return static_cast<std::int32_t>(code_.labels.size() - 1);
+  }
+  void bind(std::int32_t label) {
+    code_.labels[static_cast<std::size_t>(label)] = static_cast<std::uint32_t>(code_.insts.size());
+  }
+
+  FlatInst make_branch(std::int32_t target, std::int32_t guard, bool negated) const {
+    FlatInst b;
+    b.inst.p.op = isa::Op::bra;
+    b.inst.p.guard = guard;
+    b.inst.p.guard_negated = negated;
+    b.targets = {target};
+    return b;
+  }
+
+  std::uint64_t align_up(std::uint64_t x, std::uint64_t a) const { return a <= 1 ? x : (x + a - 1) / a * a; }
+
+  // Finds or places a module-level variable.
+  std::int32_t module_variable(const std::string& name) {
+    auto it = globals_.find(name);
+    if (it != globals_.end()) return it->second;
+    std::int32_t id = -1;
+    if (const ptx::Variable* v = module_.find_variable(name)) {
+      id = v->space == isa::Space::shared ? place_shared(*v) : add_variable({name, Variable::Place::global, 0, v->bytes});
+    } else if (const ptx::Function* fn = module_.find_function(name)) {
+      const auto index = static_cast<std::uint64_t>(fn - module_.functions.data());
+      id = add_variable({name, Variable::Place::function, kFunctionBase + (index + 1) * 16, 0});
+    }
+    if (id >= 0) globals_[name] = id;
+    return id;
+  }
+
+  std::int32_t place_shared(const ptx::Variable& v) {
+    if (v.unsized_array || (v.linkage == ptx::Linkage::external && v.bytes == 0)) {
+      f_.dynamic_shared_align = std::max(f_.dynamic_shared_align, v.align);
+      return add_variable({v.name, Variable::Place::dynamic_shared, 0, 0});
+    }
+    const std::uint64_t at = align_up(f_.shared_bytes, v.align);
+    f_.shared_bytes = static_cast<std::uint32_t>(at + v.bytes);
+    return add_variable({v.name, Variable::Place::shared, at, v.bytes});
+  }
+
+  std::int32_t place_local(const std::string& name, std::uint64_t bytes, std::uint32_t align) {
+    const std::uint64_t at = align_up(f_.local_bytes, std::max(align, 4U));
+    f_.local_bytes = static_cast<std::uint32_t>(at + bytes);
+    return add_variable({name, Variable::Place::local, at, bytes});
+  }
+
+  // Variables of a body; static shared ones exist once however often the function is inlined.
+  void declare(const ptx::Function& fn, const ptx::Body& body, Scope& scope) {
+    for (const ptx::Variable& v : body.variables) {
+      switch (v.space) {
+        case isa::Space::shared: {
+          const std::string key = fn.name + "/" + v.name;
+          auto it = globals_.find(key);
+          if (it == globals_.end()) it = globals_.emplace(key, place_shared(v)).first;
+          scope[v.name] = it->second;
+          break;
+        }
+        case isa::Space::global:
+        case isa::Space::constant:
+          scope[v.name] = add_variable({v.name, Variable::Place::global, 0, v.bytes});
+          break;
+        default: {
+          const std::int32_t id = place_local(v.name, v.bytes, v.align);
+          scope[v.name] = id;
+        }
+      }
+    }
+  }
+
+  // Table entry for a .loc of this expansion.
+  std::int32_t source(const ptx::Body& body, std::int32_t loc, std::int32_t call_site, std::map<std::int32_t, std::int32_t>& cache) {
+    if (loc < 0) return call_site;
+    auto it = cache.find(loc);
+    if (it != cache.end()) return it->second;
+    Source s;
+    const auto place = [&](const ptx::Loc& l) {
+      SourceLoc out;
+      auto file = module_.files.find(l.file);
+      out.file = file == module_.files.end() ? std::string() : file->second;
+      out.line = l.line;
+      out.column = l.column;
+      return out;
+    };
+    const ptx::Loc* l = &body.locs[static_cast<std::size_t>(loc)];
+    s.loc = place(*l);
+    for (int depth = 0; l->inlined_at >= 0 && depth < 64; ++depth) {
+      l = &body.locs[static_cast<std::size_t>(l->inlined_at)];
+      s.inlined_at.push_back(place(*l));
+    }
+    if (call_site >= 0) {
+      const Source& outer = f_.sources[static_cast<std::size_t>(call_site)];
+      s.inlined_at.push_back(outer.loc);
+      s.inlined_at.insert(s.inlined_at.end(), outer.inlined_at.begin(), outer.inlined_at.end());
+    }
+    f_.sources.push_back(std::move(s));
+    const auto id = static_cast<std::int32_t>(f_.sources.size() - 1);
+    cache[loc] = id;
+    return id;
+  }
+
+  Result<void> expand(const ptx::Function& fn, const Scope& params, std::int32_t call_site, bool is_kernel) {
+    auto body_result = body_of(fn);
+    if (!body_result) return body_result.error();
+    const ptx::Body& body = **body_result;
+    if (std::find(stack_.begin(), stack_.end(), &fn) != stack_.end())
+      return error(ErrorId::unsupported_instruction, fn, fn.line, "recursive call of " + fn.name + " is not supported yet",
+                   "turn the recursion into a loop");
+    stack_.push_back(&fn);
+
+    Scope scope = params;
+    declare(fn, body, scope);
+    const auto first_value = static_cast<std::int32_t>(f_.values.size());
+    for (const ptx::Register& r : body.registers) f_.values.push_back({r.type, r.name, 0, false});
+
+    std::unordered_map<std::string, std::int32_t> label_ids;
+    std::multimap<std::uint32_t, std::int32_t> at;
+    for (const auto& [name, index] : body.labels) {
+      const std::int32_t id = new_label();
+      label_ids[name] = id;
+      at.emplace(index, id);
+    }
+    const std::int32_t end = new_label();
+    std::map<std::int32_t, std::int32_t> sources;
+
+    for (std::uint32_t i = 0; i < body.instrs.size(); ++i) {
+      for (auto [it, last] = at.equal_range(i); it != last; ++it) bind(it->second);
+      if (code_.insts.size() > kMaxInstructions)
+        return error(ErrorId::unsupported_instruction, fn, fn.line, "inlining the calls of this kernel gives too much code",
+                     "split the kernel");
+      FlatInst flat;
+      flat.inst.p = body.instrs[i];
+      ptx::Instr& p = flat.inst.p;
+      flat.inst.source = source(body, p.loc, call_site, sources);
+      if (p.guard >= 0) p.guard += first_value;
+      flat.inst.variable.assign(p.operands.size(), -1);
+      for (std::size_t k = 0; k < p.operands.size(); ++k) rebase(p.operands[k], first_value);
+
+      if (p.op == isa::Op::call) {
+        WL_TRY(expand_call(fn, body, scope, std::move(flat)));
+        continue;
+      }
+      if (p.op == isa::Op::bra) {
+        flat.targets = {label_ids.at(p.operands.at(0).symbol)};
+      } else if (p.op == isa::Op::brx) {
+        auto it = body.branch_targets.find(p.operands.at(1).symbol);
+        if (it == body.branch_targets.end())
+          return error(ErrorId::ptx_undefined_name, fn, p.line, "brx.idx names no .branchtargets list", "declare the list");
+        for (const std::string& label : it->second) flat.targets.push_back(label_ids.at(label));
+      } else if (p.op == isa::Op::ret && !is_kernel) {
+        code_.insts.push_back(make_branch(end, p.guard, p.guard_negated));
+        continue;
+      } else {
+        WL_TRY(resolve_symbols(fn, scope, flat, is_kernel));
+      }
+      code_.insts.push_back(std::move(flat));
+    }
+    for (auto [it, last] = at.equal_range(static_cast<std::uint32_t>(body.instrs.size())); it != last; ++it) bind(it->second);
+    bind(end);
+    if (is_kernel) {
+      FlatInst exit;
+      exit.inst.p.op = isa::Op::exit;
+      code_.insts.push_back(std::move(exit));
+    }
+    stack_.pop_back();
+    return {};
+  }
+
+  static void rebase(Operand& o, std::int32_t first) {
+    if (o.kind != Operand::Kind::label && o.reg >= 0) o.reg += first;
+    if (o.pair >= 0) o.pair += first;
+    for (Operand& e : o.elements) rebase(e, first);
+  }
+
+  Result<void> resolve_symbols(const ptx::Function& fn, const Scope& scope, FlatInst& flat, bool is_kernel) {
+    ptx::Instr& p = flat.inst.p;
+    for (std::size_t k = 0; k < p.operands.size(); ++k) {
+      const Operand& o = p.operands[k];
+      if ((o.kind != Operand::Kind::symbol && o.kind != Operand::Kind::address) || o.symbol.empty()) continue;
+      auto it = scope.find(o.symbol);
+      const std::int32_t id = it != scope.end() ? it->second : module_variable(o.symbol);
+      if (id < 0)
+        return error(ErrorId::unresolved_symbol, fn, p.line, "symbol '" + o.symbol + "' is not defined",
+                     "link the module that defines it");
+      flat.inst.variable[k] = id;
+    }
+    // In a device function, and for the scratch of a call, parameter space is the thread's own memory.
+    if (p.has(isa::Mod::param) && p.op != isa::Op::cvta) {
+      const std::size_t k = p.op == isa::Op::st ? 0 : 1;
+      const std::int32_t id = k < flat.inst.variable.size() ? flat.inst.variable[k] : -1;
+      const bool local = id >= 0 ? f_.variables[static_cast<std::size_t>(id)].place == Variable::Place::local : !is_kernel;
+      if (local) {
+        p.mods.reset(static_cast<std::size_t>(isa::Mod::param));
+        p.mods.set(static_cast<std::size_t>(isa::Mod::local));
+      }
+    }
+    return {};
+  }
+
+  Result<void> expand_call(const ptx::Function& caller, const ptx::Body& body, const Scope& scope, FlatInst flat) {
+    const ptx::Instr p = flat.inst.p;
+    // Operands: [returns list] callee [arguments list] [prototype].
+    const Operand* returns = nullptr;
+    const Operand* callee = nullptr;
+    const Operand* args = nullptr;
+    const Operand* prototype = nullptr;
+    for (const Operand& o : p.operands) {
+      if (o.kind == Operand::Kind::list) (callee == nullptr ? returns : args) = &o;
+      else if (callee == nullptr) callee = &o;
+      else prototype = &o;
+    }
+    WL_INTERNAL("flatten", callee != nullptr, "call without a callee");
+
+    const std::int32_t after = new_label();
+    if (p.guard >= 0) code_.insts.push_back(make_branch(after, p.guard, !p.guard_negated));
+
+    if (callee->kind != Operand::Kind::reg) {
+      const ptx::Function* target = module_.find_function(callee->symbol);
+      if (target != nullptr && has_code(*target)) {
+        WL_TRY(inline_call(caller, scope, *target, returns, args, flat.inst.source, p.line));
+      } else {
+        flat.inst.p.guard = -1;
+        WL_TRY(builtin_call(caller, scope, flat, callee->symbol, returns, args));
+      }
+    } else {
+      auto it = prototype == nullptr ? body.prototypes.end() : body.prototypes.find(prototype->symbol);
+      if (it == body.prototypes.end())
+        return error(ErrorId::ptx_undefined_name, caller, p.line, "indirect call without a .callprototype", "declare the prototype");
+      std::vector<const ptx::Function*> candidates;
+      for (const ptx::Function& c : module_.functions)
+        if (!c.is_entry && has_code(c) && matches(c, it->second) &&
+            std::find(stack_.begin(), stack_.end(), &c) == stack_.end())
+          candidates.push_back(&c);
+      for (const ptx::Function* c : candidates) {
+        const std::int32_t next = new_label();
+        const auto pred = static_cast<std::int32_t>(f_.values.size());
+        f_.values.push_back({isa::Type::pred, "%callee_is", 0, false});
+        FlatInst test;
+        test.inst.source = flat.inst.source;
+        test.inst.p.op = isa::Op::setp;
+        test.inst.p.line = p.line;
+        test.inst.p.mods.set(static_cast<std::size_t>(isa::Mod::eq));
+        test.inst.p.types[0] = isa::Type::u64;
+        test.inst.p.type_count = 1;
+        Operand d, a, b;
+        d.reg = pred;
+        a.reg = callee->reg;
+        b.kind = Operand::Kind::symbol;
+        b.symbol = c->name;
+        test.inst.p.operands = {d, a, b};
+        test.inst.variable = {-1, -1, module_variable(c->name)};
+        code_.insts.push_back(std::move(test));
+        code_.insts.push_back(make_branch(next, pred, true));
+        WL_TRY(inline_call(caller, scope, *c, returns, args, flat.inst.source, p.line));
+        code_.insts.push_back(make_branch(after, -1, false));
+        bind(next);
+      }
+      FlatInst trap;
+      trap.inst.p.op = isa::Op::trap;
+      trap.inst.p.line = p.line;
+      trap.inst.source = flat.inst.source;
+      code_.insts.push_back(std::move(trap));
+    }
+    bind(after);
+    return {};
+  }
+
+  static bool matches(const ptx::Function& fn, const ptx::Prototype& proto) {
+    const auto same = [](const std::vector<ptx::Param>& a, const std::vector<ptx::Param>& b) {
+      if (a.size() != b.size()) return false;
+      for (std::size_t i = 0; i < a.size(); ++i)
+        if (a[i].bytes != b[i].bytes) return false;
+      return true;
+    };
+    return same(fn.params, proto.params) && same(fn.returns, proto.returns);
+  }
+
+  Result<void> inline_call(const ptx::Function& caller, const Scope& scope, const ptx::Function& callee, const Operand* returns,
+                           const Operand* args, std::int32_t source_id, std::uint32_t line) {
+    Scope inner;
+    const auto pass = [&](const std::vector<ptx::Param>& formal, const Operand* actual) -> Result<void> {
+      const std::size_t count = actual == nullptr ? 0 : actual->elements.size();
+      if (count != formal.size())
+        return error(ErrorId::ptx_invalid, caller, line,
+                     "call of " + callee.name + " passes " + std::to_string(count) + " values, it declares " +
+                         std::to_string(formal.size()),
+                     "match the declaration");
+      for (std::size_t i = 0; i < count; ++i) {
+        auto it = scope.find(actual->elements[i].symbol);
+        if (it == scope.end())
+          return error(ErrorId::ptx_undefined_name, caller, line,
+                       "call of " + callee.name + " passes something that is no .param variable",
+                       "pass .param variables, as compilers do");
+        inner[formal[i].name] = it->second;
+      }
+      return {};
+    };
+    WL_TRY(pass(callee.params, args));
+    WL_TRY(pass(callee.returns, returns));
+    return expand(callee, inner, source_id, false);
+  }
+
+  // vprintf, malloc, free, __assertfail: kept as calls whose operands are the scratch variables.
+  Result<void> builtin_call(const ptx::Function& caller, const Scope& scope, FlatInst flat, const std::string& name,
+                            const Operand* returns, const Operand* args) {
+    static const std::map<std::string, std::pair<std::size_t, std::size_t>> kBuiltins = {
+        {"vprintf", {1, 2}}, {"malloc", {1, 1}}, {"free", {0, 1}}, {"__assertfail", {0, 5}}};
+    auto it = kBuiltins.find(name);
+    if (it == kBuiltins.end())
+      return error(ErrorId::unresolved_symbol, caller, flat.inst.p.line, "external function '" + name + "' is not defined",
+                   "link the module that defines it");
+    std::vector<Operand> operands(1);
+    operands[0].kind = Operand::Kind::symbol;
+    operands[0].symbol = name;
+    std::vector<std::int32_t> variables{-1};
+    const auto add = [&](const Operand* list, std::size_t expected) {
+      if ((list == nullptr ? 0 : list->elements.size()) != expected) return false;
+      for (std::size_t i = 0; i < expected; ++i) {
+        auto v = scope.find(list->elements[i].symbol);
+        if (v == scope.end()) return false;
+        Operand o;
+        o.kind = Operand::Kind::address;
+        o.symbol = list->elements[i].symbol;
+        operands.push_back(o);
+        variables.push_back(v->second);
+      }
+      return true;
+    };
+    if (!add(returns, it->second.first) || !add(args, it->second.second))
+      return error(ErrorId::ptx_invalid, caller, flat.inst.p.line, "call of " + name + " does not match its declaration",
+                   "declare it as the CUDA device ABI does");
+    flat.inst.p.operands = std::move(operands);
+    flat.inst.variable = std::move(variables);
+    code_.insts.push_back(std::move(flat));
+    return {};
+  }
+
+  Function& f_;
+  const ptx::Module& module_;
+  FlatCode code_;
+  Scope kernel_scope_;
+  Scope globals_;
+  std::map<const ptx::Function*, std::shared_ptr<ptx::Body>> bodies_;
+  std::vector<const ptx::Function*> stack_;
+};
+
+}  // namespace
+
+Result<FlatCode> flatten(Function& function) { return Flattener(function).run(); }
+
+}  // namespace warploom::ir
