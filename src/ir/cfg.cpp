@@ -130,6 +130,26 @@ void renumber(Function& f, const std::vector<BlockId>& order, const std::map<Blo
   link_preds(f);
 }
 
+// The result of bar.red exists once all have arrived: it is read where execution goes on.
+void move_result(const Function& f, Inst& barrier, Block& next) {
+  Inst read;
+  read.source = barrier.source;
+  read.p.op = isa::Op::mov;
+  read.p.line = barrier.p.line;
+  read.p.types[0] = f.values[static_cast<std::size_t>(barrier.p.operands[0].reg)].type;
+  read.p.type_count = 1;
+  ptx::Operand result;
+  result.kind = ptx::Operand::Kind::sreg;
+  result.symbol = barrier.p.has(isa::Mod::popc)   ? kBarrierPopc
+                  : barrier.p.has(isa::Mod::and_) ? kBarrierAnd
+                                                  : kBarrierOr;
+  read.p.operands = {barrier.p.operands[0], result};
+  read.variable = {-1, -1};
+  next.insts.insert(next.insts.begin(), std::move(read));
+  barrier.p.operands.erase(barrier.p.operands.begin());
+  barrier.variable.erase(barrier.variable.begin());
+}
+
 std::vector<BlockId> reachable(const Function& f) {
   std::vector<char> seen(f.blocks.size(), false);
   std::vector<BlockId> todo{0}, out;
@@ -242,6 +262,7 @@ void make_blocks(Function& f, FlatCode code) {
       f.blocks[id].ends_with_barrier = true;
       ++f.barriers;
       f.blocks[id].succs = {next};
+      if (flat.inst.p.has(isa::Mod::red)) move_result(f, flat.inst, f.blocks[static_cast<std::size_t>(next)]);
     } else if (next >= 0 && leader[i + 1]) {
       f.blocks[id].succs = {next};
     }

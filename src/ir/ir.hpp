@@ -32,8 +32,10 @@ struct Shape {
   Kind kind = Kind::unknown;
   // linear: value(lane) = base + sum over terms of mult * pattern[lane], modulo 2^width; the base is what is stored.
   std::vector<Term> terms;
-  // The base is a multiple of this power of two, and the value did not wrap: lets and, shr act on patterns.
+  // The base is a multiple of this power of two; with a bound other than 0, 0 <= value <= bound in every lane.
+  // Together they let and, shr act on patterns.
   std::uint32_t base_align = 1;
+  std::uint32_t bound = 0;
   bool operator==(const Shape& o) const { return kind == o.kind && terms == o.terms; }
 
   [[nodiscard]] bool uniform() const { return kind == Kind::uniform; }
@@ -105,6 +107,11 @@ struct Function {
     return (live_in[static_cast<std::size_t>(b)][static_cast<std::size_t>(v) / 64] >> (v % 64)) & 1U;
   }
 };
+
+// Special registers of the IR: what a reducing barrier found, read in the block after it.
+inline constexpr const char* kBarrierPopc = "%barrier_popc";
+inline constexpr const char* kBarrierAnd = "%barrier_and";
+inline constexpr const char* kBarrierOr = "%barrier_or";
 
 // Values an instruction reads and writes. A guarded write is also a read: lanes that skip it keep the old value.
 void for_each_use(const Inst& inst, const std::function<void(ValueId)>& f);

@@ -106,8 +106,12 @@ void split_webs(Function& f) {
       Bits reach = in[b];
       std::size_t next = first_def[b];
       for (Inst& i : f.blocks[b].insts) {
+        Bits after = reach;
+        std::size_t after_next = next;
+        apply(i, after_next, after);
         visit(i, reach, next);
-        apply(i, next, reach);
+        reach = std::move(after);
+        next = after_next;
       }
     }
   };

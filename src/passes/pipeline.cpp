@@ -1,0 +1,24 @@
+// The passes, in order, one line each with the reason for its place.
+#include "passes/pipeline.hpp"
+
+#include "ir/cfg.hpp"
+#include "ir/webs.hpp"
+#include "passes/spin_loops.hpp"
+#include "passes/split_checks.hpp"
+
+namespace warploom::passes {
+
+Prepared prepare(const ir::Function& function, const BlockShape& block) {
+  Prepared out;
+  out.function = std::make_shared<ir::Function>(function);
+  ir::Function& f = *out.function;
+  find_spin_loops(f);                                // before shapes: what a spin loop computes is never uniform
+  out.shapes = analyse_shapes(f, block, true);       // shapes decide which widenings need a check
+  split_checks(f, out.shapes);                       // a check that fails leaves at a block boundary
+  ir::compute_liveness(f);                           // again: blocks have been split
+  out.conservative = analyse_shapes(f, block, false);  // last: on the final blocks
+  close_liveness(f, out.shapes);                     // factors of live patterns are live too
+  return out;
+}
+
+}  // namespace warploom::passes

@@ -1,0 +1,17 @@
+// Runs the passes that prepare a kernel for code generation; pipeline.cpp lists them in order.
+#pragma once
+
+#include "passes/shapes.hpp"
+
+namespace warploom::passes {
+
+// A kernel ready for code generation, for one class of block shapes.
+struct Prepared {
+  std::shared_ptr<ir::Function> function;
+  Shapes shapes;        // with lane patterns
+  Shapes conservative;  // without: right whatever wraps
+};
+
+Prepared prepare(const ir::Function& function, const BlockShape& block);
+
+}  // namespace warploom::passes
