@@ -103,6 +103,9 @@ struct Function {
 
   // Filled by passes.
   std::vector<std::vector<std::uint64_t>> live_in;  // bit set of values for each block
+  // Is the value read anywhere?
+  [[nodiscard]] bool is_read(ValueId v) const { return v < static_cast<ValueId>(read.size()) && read[static_cast<std::size_t>(v)]; }
+  std::vector<char> read;
   [[nodiscard]] bool is_live_in(BlockId b, ValueId v) const {
     return (live_in[static_cast<std::size_t>(b)][static_cast<std::size_t>(v) / 64] >> (v % 64)) & 1U;
   }

@@ -181,6 +181,9 @@ void split_webs(Function& f) {
 void compute_liveness(Function& f) {
   const std::size_t words = (f.values.size() + 63) / 64;
   f.live_in.assign(f.blocks.size(), Bits(words, 0));
+  f.read.assign(f.values.size(), false);
+  for (const Block& b : f.blocks)
+    for (const Inst& i : b.insts) for_each_use(i, [&](ValueId v) { f.read[static_cast<std::size_t>(v)] = true; });
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t b = f.blocks.size(); b-- > 0;) {

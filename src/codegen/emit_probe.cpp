@@ -1,0 +1,112 @@
+// Probes: counting of memory traffic and divergence, in closed form wherever lane shapes allow it (design section 7).
+#include <cstddef>
+
+#include "codegen/emitter.hpp"
+#include "ir/webs.hpp"
+
+namespace warploom::codegen {
+
+using ir::BlockId;
+using ir::Inst;
+using isa::Space;
+
+namespace {
+
+std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+void Emitter::add_counter(std::size_t index, Value* amount) {
+  Value* base = field(offsetof(WarpContext, counters), b_.getPtrTy(), true);
+  Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), base, index);
+  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), at), amount), at);
+}
+
+void Emitter::probe_block(BlockId b) {
+  if (!plan_.counting) return;
+  const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
+  if (mask_ == nullptr) {
+    add_counter(layout.block(idx(b)), b_.getInt64(1));
+    return;
+  }
+  add_counter(layout.block(idx(b)) + 1, b_.getInt64(1));
+  Value* lanes = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask_);
+  add_counter(layout.block(idx(b)) + 2, b_.CreateZExt(lanes, b_.getInt64Ty()));
+}
+
+void Emitter::probe_divergence(const Inst& inst) {
+  if (!plan_.counting || inst.site < 0) return;
+  const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
+  add_counter(layout.site(idx(inst.site)), b_.getInt64(1));
+}
+
+// Sectors of an access by a full warp whose lanes lie at fixed distances: they depend on the base modulo 32 alone.
+llvm::Value* Emitter::count_runs(const Address& a, std::uint32_t bytes) {
+  if (!a.shape.constant_pattern()) return nullptr;
+  std::vector<std::uint32_t> table;
+  for (std::uint64_t phase = 0; phase < 32; ++phase) {
+    std::uint64_t lanes[32];
+    for (std::size_t l = 0; l < 32; ++l) lanes[l] = (1ULL << 40) + phase + static_cast<std::uint64_t>(a.shape.terms[0].pattern[l]);
+    table.push_back(observe::count_sectors(lanes, 0xFFFFFFFF, bytes));
+  }
+  llvm::Constant* data = llvm::ConstantDataArray::get(context_, table);
+  auto* global = new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "sectors");
+  Value* phase = b_.CreateAnd(a.base, b_.getInt64(31));
+  return b_.CreateZExt(b_.CreateLoad(b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), global, phase)), b_.getInt64Ty());
+}
+
+void Emitter::check_access(const Inst& inst, const Address& a, const Lanes& lanes) {
+  Value* at = spill(address_lanes(a), "checked");
+  const std::uint32_t bytes = isa::bytes(inst.p.type()) * ptx::vector_width(inst.p);
+  Value* good = call_host("warploom_check", b_.getInt32Ty(),
+                          {ctx_, at, mask_or_all(lanes), b_.getInt32(bytes), b_.getInt32(static_cast<std::uint32_t>(inst.site))});
+  llvm::BasicBlock* bad = new_block("bad_access");
+  llvm::BasicBlock* on = new_block("good_access");
+  b_.CreateCondBr(b_.CreateICmpNE(good, b_.getInt32(0)), on, bad);
+  b_.SetInsertPoint(bad);
+  leave(Exit::error);
+  b_.SetInsertPoint(on);
+}
+
+void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lanes) {
+  if (inst.site < 0) return;
+  if (plan_.checking) check_access(inst, a, lanes);
+  if (!plan_.counting || a.space == Space::param) return;
+  const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
+  const std::size_t site = layout.site(idx(inst.site));
+  const std::uint32_t bytes = isa::bytes(inst.p.type()) * ptx::vector_width(inst.p);
+
+  const bool full = lanes.mask == nullptr && inst.p.guard < 0;
+  if (full && a.space != Space::generic && a.space != Space::local) {
+    StaticCount& fixed = static_counts_[idx(inst.site)];
+    const bool uniform = a.shape.uniform();
+    if (uniform || a.shape.constant_pattern()) {
+      std::uint64_t at[32];
+      for (std::size_t l = 0; l < 32; ++l)
+        at[l] = (1ULL << 40) + (uniform ? 0 : static_cast<std::uint64_t>(a.shape.terms[0].pattern[l]));
+      fixed.known = true;
+      fixed.requests = 1;
+      fixed.lanes = 32;
+      if (a.space == Space::shared) {
+        fixed.wavefronts = observe::count_wavefronts(at, 0xFFFFFFFF, bytes);
+        fixed.ideal_wavefronts = std::max(1U, bytes * 32 / 128);
+        if (uniform) fixed.ideal_wavefronts = 1;
+        return;
+      }
+      fixed.ideal_sectors = uniform ? (bytes + 31) / 32 : bytes;
+      if (uniform) {
+        fixed.sectors = (bytes + 31) / 32;
+        return;
+      }
+      add_counter(site + 1, count_runs(a, bytes));
+      return;
+    }
+  }
+  Value* at = spill(address_lanes(a), "counted");
+  const auto space = static_cast<std::uint32_t>(a.space);
+  call_host("warploom_count", b_.getVoidTy(),
+            {ctx_, at, mask_or_all(lanes), b_.getInt32(bytes), b_.getInt32(space),
+             b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), field(offsetof(WarpContext, counters), b_.getPtrTy(), true), site)});
+}
+
+}  // namespace warploom::codegen

@@ -1,0 +1,186 @@
+// Generates LLVM IR for one version of a kernel: uniform (all 32 lanes), masked, or conservative.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "codegen/counters.hpp"
+#include "codegen/kernel_plan.hpp"
+#include "codegen/llvm.hpp"
+#include "codegen/ops.hpp"
+
+namespace warploom::codegen {
+
+// What the target machine does well.
+struct TargetTraits {
+  unsigned vector_bytes = 32;
+  bool masked_stores = false;  // masked and scattered stores are cheap (AVX-512)
+  bool gathers = false;
+};
+
+class Emitter {
+ public:
+  Emitter(const KernelPlan& plan, Mode mode, llvm::Module& module, const TargetTraits& traits, std::string function_name,
+          std::vector<StaticCount>& static_counts);
+
+  // Emits the whole function. An instruction without a lowering ends it with a Diag that names it.
+  Result<void> run();
+
+ private:
+  using Value = llvm::Value;
+
+  // The lanes an instruction acts on. mask == nullptr: all 32.
+  struct Lanes {
+    Value* mask = nullptr;  // i32
+    Value* bits = nullptr;  // <32 x i1>
+  };
+
+  // An address as far as it is known: a 64-bit scalar plus a lane shape, or 32 addresses.
+  struct Address {
+    ir::Shape shape;        // uniform, linear (constant patterns and factors) or varying
+    Value* base = nullptr;  // i64, for uniform and linear
+    Value* wide = nullptr;  // <32 x i64>, for varying
+    isa::Space space{};
+  };
+
+  // emitter.cpp: storage
+  [[nodiscard]] const ir::Shape& shape(ir::ValueId v) const { return shapes_[v]; }
+  [[nodiscard]] llvm::Type* storage_type(ir::ValueId v) const;
+  [[nodiscard]] llvm::Type* wide(llvm::Type* t) const { return llvm::FixedVectorType::get(t, 32); }
+  Value* slot(ir::ValueId v);
+  Value* load_base(ir::ValueId v);
+  Value* load_wide(ir::ValueId v);
+  Value* pattern(const ir::Shape& s, llvm::Type* type);  // <32 x type>, without the base
+  Value* convert(Value* v, isa::Type from, isa::Type to);  // register bits to operand type and back
+  Value* to_bits(Value* v, isa::Type type);
+  Value* from_bits(Value* v, isa::Type type);
+  // Operand k as its table type says: scalar (the base of a linear value) or 32 lanes.
+  Value* operand(const ir::Inst& inst, std::size_t k, isa::Type type, bool want_wide);
+  Value* operand(const ir::Inst& inst, const ptx::Operand& o, std::int32_t variable, isa::Type type, bool want_wide);
+  Value* operand(const ir::Inst& inst, std::size_t k, bool want_wide);
+  Value* immediate(const ptx::Operand& o, isa::Type type);
+  [[nodiscard]] bool operand_is_scalar(const ptx::Operand& o) const;   // uniform or linear
+  [[nodiscard]] bool operand_is_uniform(const ptx::Operand& o) const;
+  void write(const ir::Inst& inst, ir::ValueId v, Value* value, isa::Type type);  // scalar or 32 lanes
+  void write_result(const ir::Inst& inst, std::size_t k, Value* value);
+  Value* splat(Value* v) { return b_.CreateVectorSplat(32, v); }
+  Value* symbol_address(std::int32_t variable, std::uint64_t offset);
+  Value* guard_bits(const ir::Inst& inst);    // <32 x i1>
+  Value* guard_scalar(const ir::Inst& inst);  // i1, for a uniform guard
+  [[nodiscard]] bool guard_is_uniform(const ir::Inst& inst) const;
+
+  // emitter.cpp: structure
+  void create_function();
+  Result<void> emit_instruction(const ir::Inst& inst);
+  Result<void> emit_pure_instruction(const ir::Inst& inst);
+  // Runs `body` for the lanes that the guard lets through; around it control flow where no lane may be.
+  void with_guard(const ir::Inst& inst, const std::function<void(const Lanes&)>& body);
+  Lanes current() const { return {mask_, mask_bits_}; }
+  Value* mask_or_all(const Lanes& lanes) { return lanes.mask != nullptr ? lanes.mask : b_.getInt32(0xFFFFFFFF); }
+  Value* bits_or_all(const Lanes& lanes);
+  Value* to_mask(Value* bits) { return b_.CreateBitCast(bits, b_.getInt32Ty()); }
+  Value* to_lane_bits(Value* mask) { return b_.CreateBitCast(mask, wide(b_.getInt1Ty())); }
+  Value* field(std::size_t offset, llvm::Type* type, bool invariant = false);
+  void set_field(std::size_t offset, Value* value);
+  Value* field_address(std::size_t offset);
+  llvm::BasicBlock* new_block(const llvm::Twine& name) { return llvm::BasicBlock::Create(context_, name, fn_); }
+  llvm::AllocaInst* entry_alloca(llvm::Type* type, const llvm::Twine& name);
+  Value* call_host(const char* name, llvm::Type* result, llvm::ArrayRef<Value*> args);
+  void leave(Exit code) { b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(code))); }
+  void set_debug_line(ir::BlockId b, std::size_t i);
+  Diag unsupported(const ir::Inst& inst, const std::string& reason) const;
+
+  // emit_control.cpp
+  void emit_entry();
+  Result<void> emit_block(ir::BlockId b);
+  Result<void> emit_body(ir::BlockId b);
+  void enter_masked_block(ir::BlockId b);
+  void end_uniform_block(ir::BlockId b);
+  void end_masked_block(ir::BlockId b);
+  void after_masked_block(ir::BlockId b);
+  void emit_dispatch();
+  void emit_barrier(ir::BlockId b, const ir::Inst& inst);
+  void check_widening(ir::BlockId b, const ir::Inst& inst);
+  void add_pending(ir::BlockId b, Value* mask);
+  Value* pending(ir::BlockId b);
+  void set_pending(ir::BlockId b, Value* mask);
+  void flush_pending();
+  Value* lane_array(std::size_t field_offset, ir::BlockId b);  // address of element b of a mask array of the context
+  using LiveSet = std::vector<std::uint64_t>;
+  void save(const LiveSet& live);
+  void restore(const LiveSet& live);
+  [[nodiscard]] LiveSet live_at(ir::BlockId b) const { return plan_.f().live_in[static_cast<std::size_t>(b)]; }
+  [[nodiscard]] LiveSet everything() const;
+  void spin_yield(ir::BlockId header);
+  [[nodiscard]] bool continues(ir::BlockId b) const {
+    const auto& all = mode_ == Mode::conservative ? plan_.continues_wide : plan_.continues;
+    return static_cast<std::size_t>(b) < all.size() && all[static_cast<std::size_t>(b)];
+  }
+  [[nodiscard]] const ptx::Instr* terminator(ir::BlockId b) const;
+
+  // emit_memory.cpp
+  Address address(const ir::Inst& inst, std::size_t k, isa::Space space);
+  Value* address_lanes(const Address& a);  // <32 x i64>
+  void emit_load(const ir::Inst& inst);
+  void emit_store(const ir::Inst& inst);
+  Value* load_lanes(const Address& a, llvm::Type* type, const Lanes& lanes, bool is_volatile);
+  bool load_interleaved(const Address& a, llvm::Type* type, unsigned width, const Lanes& lanes, std::vector<Value*>& out);
+  void store_lanes(const Address& a, Value* value, const Lanes& lanes, bool is_volatile);
+  bool store_interleaved(const Address& a, llvm::ArrayRef<Value*> values, const Lanes& lanes);
+  Value* gather(Value* addresses, llvm::Type* type, const Lanes& lanes, bool is_volatile);
+  void scatter(Value* addresses, Value* value, const Lanes& lanes, bool is_volatile);
+  Value* pointer(Value* base, std::int64_t offset = 0);
+  static Address offset_by(const Address& a, std::int64_t bytes, Emitter& e);
+  // Calls body(lane) for each set bit of mask, in lane order, with a loop.
+  void lane_loop(Value* mask, const std::function<void(Value* lane)>& body);
+  Value* spill(Value* wide_value, const char* name);  // 32 lanes to memory, for lane loops
+  Value* element(Value* spilled, llvm::Type* type, Value* lane);
+
+  // emit_atomic.cpp
+  Result<void> emit_atomic(const ir::Inst& inst);
+  // emit_warp.cpp
+  Result<void> emit_warp(const ir::Inst& inst);
+  void emit_shuffle(const ir::Inst& inst, const Lanes& lanes);
+  void emit_vote(const ir::Inst& inst, const Lanes& lanes);
+  // emit_sreg.cpp
+  Value* special_register(const std::string& name, isa::Type type, bool want_wide);
+  Result<void> emit_call(const ir::Inst& inst);
+  // emit_probe.cpp
+  void probe_block(ir::BlockId b);
+  void probe_access(const ir::Inst& inst, const Address& a, const Lanes& lanes);
+  void probe_divergence(const ir::Inst& inst);
+  void add_counter(std::size_t index, Value* amount);
+  Value* count_runs(const Address& a, std::uint32_t bytes);
+  void check_access(const ir::Inst& inst, const Address& a, const Lanes& lanes);
+
+  [[nodiscard]] bool masked() const { return mode_ != Mode::uniform; }
+
+  const KernelPlan& plan_;
+  const Mode mode_;
+  const passes::Shapes& shapes_;
+  const TargetTraits& traits_;
+  std::vector<StaticCount>& static_counts_;
+  llvm::LLVMContext& context_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  std::string function_name_;
+  llvm::Function* fn_ = nullptr;
+  Value* ctx_ = nullptr;
+  llvm::DISubprogram* debug_scope_ = nullptr;
+  std::vector<llvm::AllocaInst*> values_;
+  std::vector<llvm::BasicBlock*> blocks_;
+  std::vector<llvm::AllocaInst*> pending_;  // empty: in the context's array
+  llvm::AllocaInst* carry_ = nullptr;
+  llvm::BasicBlock* dispatch_ = nullptr;
+  llvm::BasicBlock* entry_ = nullptr;
+  std::vector<ir::BlockId> uniform_entries_;
+  // Entries of the masked version: where lanes diverged, by the branch's block.
+  std::vector<ir::BlockId> diverge_entries_;
+  Value* mask_ = nullptr;       // active lanes of the block being emitted, nullptr: all
+  Value* mask_bits_ = nullptr;
+  ir::BlockId block_ = 0;       // block being emitted
+  std::size_t index_ = 0;       // instruction being emitted
+};
+
+}  // namespace warploom::codegen

@@ -1,0 +1,149 @@
+// Computes the plan of a kernel.
+#include "codegen/kernel_plan.hpp"
+
+#include <algorithm>
+
+#include "ir/cfg.hpp"
+#include "ir/webs.hpp"
+
+namespace warploom::codegen {
+
+using ir::BlockId;
+using ir::Inst;
+using ir::ValueId;
+using isa::Type;
+
+namespace {
+
+std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+// Untyped registers that only ever hold floats are kept as floats, which saves casts in loops.
+Type storage_of(const ir::Value& v, int float_defs, int other_defs) {
+  switch (isa::bits(v.type)) {
+    case 1: return Type::pred;
+    case 8: return Type::b8;
+    case 16: return Type::b16;
+    case 32: return float_defs > 0 && other_defs == 0 ? Type::f32 : Type::b32;
+    case 64: return float_defs > 0 && other_defs == 0 ? Type::f64 : Type::b64;
+    default: return Type::b128;
+  }
+}
+
+// The source location of an instruction as the user wrote it.
+void fill_site(const ir::Function& f, const Inst& inst, observe::Site& site) {
+  site.ptx_line = inst.p.line;
+  if (inst.source < 0) return;
+  const ir::Source& s = f.sources[idx(inst.source)];
+  site.source = s.loc;
+  site.inlined_at = s.inlined_at;
+}
+
+}  // namespace
+
+std::uint32_t slot_size(Type storage, bool wide) {
+  if (!wide) return 8;
+  if (storage == Type::pred) return 8;
+  return isa::bytes(storage) * 32;
+}
+
+std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes::BlockShape& block, bool counting, bool checking) {
+  auto plan = std::make_shared<KernelPlan>();
+  plan->prepared = passes::prepare(function, block);
+  plan->block = block;
+  plan->counting = counting;
+  plan->checking = checking;
+  const ir::Function& f = plan->f();
+  const std::size_t values = f.values.size(), blocks = f.blocks.size();
+
+  std::vector<int> float_defs(values, 0), other_defs(values, 0);
+  for (const ir::Block& b : f.blocks)
+    for (const Inst& i : b.insts)
+      for (std::size_t k = 0; k < i.p.operands.size(); ++k) {
+        if (!ir::is_result(i.p, k)) continue;
+        const Type t = ptx::operand_type(i.p, k);
+        const auto count = [&](std::int32_t reg) {
+          if (reg >= 0) ++(isa::is_float(t) && isa::bits(t) == isa::bits(f.values[idx(reg)].type) ? float_defs : other_defs)[idx(reg)];
+        };
+        count(i.p.operands[k].reg);
+        for (const ptx::Operand& e : i.p.operands[k].elements) count(e.reg);
+      }
+  for (std::size_t v = 0; v < values; ++v) plan->storage.push_back(storage_of(f.values[v], float_defs[v], other_defs[v]));
+
+  plan->crosses.assign(values, false);
+  for (const auto& live : f.live_in)
+    for (std::size_t v = 0; v < values; ++v)
+      if ((live[v / 64] >> (v % 64)) & 1U) plan->crosses[v] = true;
+
+  plan->slots.resize(values);
+  plan->wide_slots.resize(values);
+  const auto place = [](Slot& slot, std::uint32_t bytes, std::uint32_t& end) {
+    const std::uint32_t align = bytes >= 64 ? 64 : 8;
+    end = (end + align - 1) / align * align;
+    slot = {end, bytes};
+    end += bytes;
+  };
+  for (std::size_t v = 0; v < values; ++v) {
+    if (!plan->crosses[v]) continue;
+    place(plan->slots[v], slot_size(plan->storage[v], plan->prepared.shapes.of[v].varying()), plan->slot_bytes);
+    place(plan->wide_slots[v], slot_size(plan->storage[v], true), plan->wide_slot_bytes);
+  }
+
+  plan->returns_to_uniform.assign(blocks, false);
+  plan->continues.assign(blocks, false);
+  const std::vector<BlockId> ipdom = ir::post_dominators(f);
+  for (std::size_t b = 0; b < blocks; ++b) {
+    const ir::Block& block_ = f.blocks[b];
+    if (block_.spin_loop) plan->spins = true;
+    if (block_.ends_with_barrier) plan->returns_to_uniform[idx(block_.succs[0])] = true;
+    if (block_.succs.size() > 1 && ipdom[b] < static_cast<BlockId>(blocks)) plan->returns_to_uniform[idx(ipdom[b])] = true;
+    if (b > 0 && block_.preds.size() == 1 && block_.preds[0] == static_cast<BlockId>(b - 1)) {
+      const ir::Block& before = f.blocks[b - 1];
+      plan->continues[b] = before.succs.size() == 1 && !before.ends_with_barrier && !block_.starts_with_sync && block_.loop_last < 0;
+    }
+  }
+  // At the end of a loop lanes that go round come first.
+  for (std::size_t b = 0; b < blocks; ++b)
+    if (f.blocks[b].loop_last >= 0 && idx(f.blocks[b].loop_last) + 1 < blocks) plan->continues[idx(f.blocks[b].loop_last) + 1] = false;
+  plan->continues_wide = plan->continues;
+  for (const auto& [b, index] : plan->prepared.shapes.widenings) plan->continues_wide[idx(b)] = false;
+  // A block that simply goes on is no place to change versions: its masks are never stored.
+  for (std::size_t b = 0; b < blocks; ++b)
+    if (plan->continues[b]) plan->returns_to_uniform[b] = false;
+
+  auto& function_blocks = plan->prepared.function->blocks;
+  for (std::size_t b = 0; b < blocks; ++b)
+    for (std::size_t i = 0; i < function_blocks[b].insts.size(); ++i) {
+      Inst& inst = function_blocks[b].insts[i];
+      const isa::Flow flow = isa::row(inst.p.op).flow;
+      observe::Site site;
+      if (flow == isa::Flow::load || flow == isa::Flow::store || flow == isa::Flow::atomic) {
+        site.kind = observe::Site::Kind::access;
+        site.space = ptx::space_of(inst.p);
+        if (site.space == isa::Space::param) continue;
+        site.access = flow == isa::Flow::load    ? observe::AccessKind::load
+                      : flow == isa::Flow::store ? observe::AccessKind::store
+                                                 : observe::AccessKind::atomic;
+        if (inst.p.op == isa::Op::red) site.access = observe::AccessKind::reduction;
+        // nvcc writes reductions as atomics whose result nobody reads.
+        if (inst.p.op == isa::Op::atom) {
+          const ptx::Operand& d = inst.p.operands[0];
+          if (d.kind == ptx::Operand::Kind::sink || (d.reg >= 0 && !plan->prepared.function->is_read(d.reg)))
+            site.access = observe::AccessKind::reduction;
+        }
+        site.bytes = isa::bytes(inst.p.type()) * ptx::vector_width(inst.p);
+      } else if (inst.p.op == isa::Op::bra && inst.p.guard >= 0) {
+        site.kind = observe::Site::Kind::branch;
+      } else if (ir::is_block_barrier(inst.p)) {
+        site.kind = observe::Site::Kind::barrier;
+      } else {
+        continue;
+      }
+      fill_site(f, inst, site);
+      site.id = static_cast<std::uint32_t>(plan->sites.size());
+      inst.site = static_cast<std::int32_t>(site.id);
+      plan->sites.push_back(std::move(site));
+    }
+  return plan;
+}
+
+}  // namespace warploom::codegen
