@@ -3,7 +3,7 @@ add_library(warploom_options INTERFACE)
 target_compile_options(warploom_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC bug 105651: -Wrestrict misfires on std::string's operator+ at -O2 and above.
-  target_compile_options(warploom_options INTERFACE -Wno-restrict)
+  target_compile_options(warploom_options INTERFACE -Wno-restrict -Wno-stringop-overflow)
 endif()
 target_include_directories(warploom_options INTERFACE
   ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)

@@ -60,7 +60,7 @@ llvm::Value* Emitter::special_register(const std::string& name, Type type, bool 
   }
   if (name == "WARP_SZ") return widen(b_.getInt32(32), Type::u32);
   if (name == "%clock64" || name == "%clock" || name == "%clock_hi") {
-    Value* t = b_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
+    Value* t = b_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, llvm::ArrayRef<llvm::Type*>{}, llvm::ArrayRef<Value*>{});
     if (name == "%clock_hi") t = b_.CreateLShr(t, 32);
     return widen(t, Type::u64);
   }

@@ -283,6 +283,11 @@ Diag Emitter::unsupported(const Inst& inst, const std::string& reason) const {
 
 Result<void> Emitter::emit_pure_instruction(const Inst& inst) {
   const ptx::Instr& p = inst.p;
+  if (p.op == isa::Op::mov) {
+    const bool wide_source = !operand_is_uniform(p.operands[1]) && (p.operands[0].kind == Operand::Kind::vector || shape(p.operands[0].reg).varying());
+    write_result(inst, 0, operand(inst, 1, ptx::operand_type(p, 0), wide_source));
+    return {};
+  }
   const bool carry_out = p.has(isa::Mod::cc);
   const bool carry_in = p.op == isa::Op::addc || p.op == isa::Op::subc || p.op == isa::Op::madc;
   bool scalar = !carry_out && !carry_in;

@@ -10,8 +10,6 @@ namespace {
 
 using ptx::Operand;
 
-// Address of a function as a value: recognisable, and never a valid memory address.
-constexpr std::uint64_t kFunctionBase = 0x00F0000000000000ULL;
 constexpr std::size_t kMaxInstructions = 2'000'000;
 
 bool has_code(const ptx::Function& f) { return f.has_body; }
@@ -82,8 +80,7 @@ class Flattener {
     if (const ptx::Variable* v = module_.find_variable(name)) {
       id = v->space == isa::Space::shared ? place_shared(*v) : add_variable({name, Variable::Place::global, 0, v->bytes});
     } else if (const ptx::Function* fn = module_.find_function(name)) {
-      const auto index = static_cast<std::uint64_t>(fn - module_.functions.data());
-      id = add_variable({name, Variable::Place::function, kFunctionBase + (index + 1) * 16, 0});
+      id = add_variable({name, Variable::Place::function, function_address(module_, *fn), 0});
     }
     if (id >= 0) globals_[name] = id;
     return id;
@@ -405,6 +402,11 @@ class Flattener {
 };
 
 }  // namespace
+
+std::uint64_t function_address(const ptx::Module& module, const ptx::Function& function) {
+  const auto index = static_cast<std::uint64_t>(&function - module.functions.data());
+  return 0x00F0000000000000ULL + (index + 1) * 16;
+}
 
 Result<FlatCode> flatten(Function& function) { return Flattener(function).run(); }
 

@@ -125,4 +125,7 @@ Result<std::shared_ptr<Function>> build(std::shared_ptr<const ptx::Module> modul
 
 std::string print(const Function& function);
 
+// A function's address as a value: recognisable, and never a valid memory address.
+std::uint64_t function_address(const ptx::Module& module, const ptx::Function& function);
+
 }  // namespace warploom::ir

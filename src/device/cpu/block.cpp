@@ -1,0 +1,444 @@
+// Warps of a block: entering versions, barriers, yields.
+#include "device/cpu/block.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "device/cpu/cpu_device.hpp"
+
+namespace warploom::device {
+
+using codegen::Exit;
+using codegen::Mode;
+using codegen::WarpContext;
+
+namespace {
+
+constexpr std::size_t kHalfWindow = 2ULL << 30;
+constexpr std::size_t kPad = 4096;  // either side of the window: whole-vector loads of inactive lanes may touch it
+
+std::size_t round_up(std::size_t x, std::size_t to) { return (x + to - 1) / to * to; }
+
+}  // namespace
+
+void Grid::fail(Diag d) {
+  const std::lock_guard lock(mutex);
+  if (!error) error = std::move(d);
+  failed.store(true, std::memory_order_release);
+}
+
+BlockState::BlockState() = default;
+
+BlockState::~BlockState() {
+  if (reserve_ != nullptr) munmap(reserve_, 2 * kHalfWindow);
+}
+
+Result<void> BlockState::start(Grid& grid, std::uint64_t index, std::uint64_t* counters) {
+  grid_ = &grid;
+  index_ = index;
+  const codegen::KernelPlan& plan = grid.code->plan();
+  const Launch& launch = *grid.launch;
+  threads_ = launch.block[0] * launch.block[1] * launch.block[2];
+  warp_count_ = (threads_ + 31) / 32;
+
+  if (reserve_ == nullptr) {
+    void* at = mmap(nullptr, 2 * kHalfWindow, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) {
+      Diag d;
+      d.id = ErrorId::out_of_memory;
+      d.what = "the host has no address space left for another resident block";
+      d.remedy = "launch fewer blocks that wait for each other";
+      return d;
+    }
+    reserve_ = static_cast<std::byte*>(at);
+    window_ = reserve_ + kHalfWindow;
+  }
+  const std::size_t need = round_up(grid.shared_bytes, kPad) + kPad;
+  if (committed_ < need) {
+    mprotect(window_ - kPad, kPad + need, PROT_READ | PROT_WRITE);
+    committed_ = need;
+  }
+  const std::size_t local = std::size_t{plan.f().local_bytes} * warp_count_ * 32 + 64;
+  if (local_.size() < local) {
+    local_.resize(local);
+  }
+  local_base_ = local_.data();
+
+  if (laid_out_for_ != grid.code->id() || laid_out_block_ != launch.block) setup_warps();
+  for (std::uint32_t w = 0; w < warp_count_; ++w) {
+    WarpContext& c = warps_[w];
+    c.params = const_cast<std::byte*>(grid.params);
+    c.counters = counters;
+    c.entry = 0;
+    const std::uint32_t lanes = std::min(32U, threads_ - w * 32);
+    c.live = lanes == 32 ? 0xFFFFFFFF : (1U << lanes) - 1;
+    c.at_barrier = c.barrier_true = c.transitions = c.force_sync = c.spins = 0;
+    c.ctaid[0] = static_cast<std::uint32_t>(index % launch.grid[0]);
+    c.ctaid[1] = static_cast<std::uint32_t>(index / launch.grid[0] % launch.grid[1]);
+    c.ctaid[2] = static_cast<std::uint32_t>(index / launch.grid[0] / launch.grid[1]);
+    for (int i = 0; i < 3; ++i) c.nctaid[i] = launch.grid[static_cast<std::size_t>(i)];
+    c.grid_id = grid.id;
+    c.shared_bytes = grid.shared_bytes;
+    c.dynamic_shared_bytes = launch.shared_bytes;
+    state_[w] = WarpState::ready;
+    mode_[w] = grid.start_conservative ? Mode::conservative : lanes == 32 ? Mode::uniform : Mode::masked;
+    if (mode_[w] != Mode::uniform) c.pending[0] = c.live;
+  }
+  barriers_.fill({});
+  return {};
+}
+
+void BlockState::setup_warps() {
+  const codegen::KernelPlan& plan = grid_->code->plan();
+  const std::size_t blocks = plan.f().blocks.size();
+  const std::size_t masks = round_up(blocks * 4, 64);
+  const std::size_t slots = round_up(plan.slot_bytes, 64), wide = round_up(plan.wide_slot_bytes, 64);
+  const std::size_t context = round_up(sizeof(WarpContext), 64);
+  const std::size_t each = context + slots + 3 * masks;
+  const std::size_t total = (each + wide) * warp_count_ + 128;
+  if (warp_storage_bytes_ < total) {
+    warp_storage_ = std::make_unique_for_overwrite<std::byte[]>(total);
+    warp_storage_bytes_ = total;
+  }
+  auto at = reinterpret_cast<std::uintptr_t>(warp_storage_.get());
+  auto* base = reinterpret_cast<std::byte*>(round_up(at, 64));
+  // Contexts first, so that they index as an array; save areas that are rarely used last.
+  warps_ = reinterpret_cast<WarpContext*>(base);
+  std::byte* rest = base + context * warp_count_;
+  static_assert(sizeof(WarpContext) % 64 == 0);
+  std::byte* wide_rest = rest + (slots + 3 * masks) * warp_count_;
+  for (std::uint32_t w = 0; w < warp_count_; ++w) {
+    auto* c = new (&warps_[w]) WarpContext();
+    c->slots = rest;
+    c->pending = reinterpret_cast<std::uint32_t*>(rest + slots);
+    c->barrier_pending = reinterpret_cast<std::uint32_t*>(rest + slots + masks);
+    c->sync_pending = reinterpret_cast<std::uint32_t*>(rest + slots + 2 * masks);
+    std::memset(rest + slots, 0, 3 * masks);
+    rest += slots + 3 * masks;
+    c->wide_slots = wide_rest + wide * w;
+    c->block = this;
+    c->shared = window_;
+    c->local = local_base_ + std::size_t{w} * 32 * plan.f().local_bytes;
+    c->warp = w;
+    c->warps = warp_count_;
+    for (std::size_t i = 0; i < 3; ++i) c->ntid[i] = grid_->launch->block[i];
+  }
+  setup_tids();
+  laid_out_for_ = grid_->code->id();
+  laid_out_block_ = grid_->launch->block;
+}
+
+void BlockState::setup_tids() {
+  const auto& block = grid_->launch->block;
+  const passes::BlockShape shape = passes::BlockShape::of(block);
+  std::array<ir::Shape, 3> tid{shape.tid(0), shape.tid(1), shape.tid(2)};
+  for (std::uint32_t w = 0; w < warp_count_; ++w) {
+    WarpContext& c = warps_[w];
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      const std::uint32_t t = w * 32 + l;
+      c.tid[0][l] = t % block[0];
+      c.tid[1][l] = t / block[0] % block[1];
+      c.tid[2][l] = t / block[0] / block[1];
+    }
+    for (std::size_t a = 0; a < 3; ++a)
+      c.tid_base[a] = c.tid[a][0] - (tid[a].linear() ? static_cast<std::uint32_t>(tid[a].terms[0].pattern[0]) : 0U);
+  }
+}
+
+// The other versions keep scalars where the conservative one keeps lanes.
+void BlockState::convert_to_conservative(WarpContext& c) {
+  const codegen::KernelPlan& plan = grid_->code->plan();
+  const auto scalar = [&](std::size_t v) {
+    std::uint64_t x = 0;
+    std::memcpy(&x, c.slots + plan.slots[v].offset, plan.storage[v] == isa::Type::pred ? 4 : isa::bytes(plan.storage[v]));
+    return x;
+  };
+  for (std::size_t v = 0; v < plan.crosses.size(); ++v) {
+    if (!plan.crosses[v]) continue;
+    const ir::Shape& s = plan.prepared.shapes.of[v];
+    const unsigned bytes = isa::bytes(plan.storage[v]);
+    std::byte* to = c.wide_slots + plan.wide_slots[v].offset;
+    if (s.varying()) {
+      std::memcpy(to, c.slots + plan.slots[v].offset, plan.wide_slots[v].bytes);
+      continue;
+    }
+    const std::uint64_t base = scalar(v);
+    if (plan.storage[v] == isa::Type::pred) {
+      // A uniform predicate of the conservative version is a scalar too, and reads the lowest bit of the mask.
+      const std::uint32_t mask = (base & 1) != 0 ? 0xFFFFFFFF : 0;
+      std::memcpy(to, &mask, 4);
+      continue;
+    }
+    for (std::size_t l = 0; l < 32; ++l) {
+      std::uint64_t x = base;
+      for (const ir::Term& t : s.terms) {
+        std::uint64_t factor = 1;
+        if (t.mult >= 0) {
+          factor = scalar(static_cast<std::size_t>(t.mult));
+          if (t.widen == 1 && isa::bits(plan.storage[static_cast<std::size_t>(t.mult)]) == 32)
+            factor = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(factor)));
+        }
+        x += factor * static_cast<std::uint64_t>(t.pattern[l]);
+      }
+      std::memcpy(to + l * bytes, &x, bytes);
+    }
+  }
+}
+
+std::int32_t BlockState::step(std::uint32_t w) {
+  WarpContext& c = warps_[w];
+  current_ = w;
+  for (;;) {
+    codegen::CodeEntry code = grid_->code->ready(mode_[w]);
+    if (code == nullptr) {
+      auto compiled = grid_->code->entry(mode_[w]);
+      if (!compiled) {
+        grid_->fail(std::move(compiled.error()));
+        return static_cast<std::int32_t>(Exit::error);
+      }
+      code = *compiled;
+    }
+    const std::int32_t exit = code(&c);
+    switch (static_cast<Exit>(exit)) {
+      case Exit::to_masked:
+        mode_[w] = Mode::masked;
+        ++c.transitions;
+        continue;
+      case Exit::to_uniform:
+        mode_[w] = Mode::uniform;
+        continue;
+      case Exit::to_conservative:
+        mode_[w] = Mode::conservative;
+        convert_to_conservative(c);
+        c.entry = codegen::kEntryResume;
+        continue;
+      default:
+        return exit;
+    }
+  }
+}
+
+BlockState::Progress BlockState::run() {
+  FaultPoint fault;
+  if (sigsetjmp(fault.jump, 0) != 0) {
+    arm_fault_point(nullptr);
+    report_fault(fault);
+    laid_out_for_ = 0;  // lane masks are in an unknown state
+    return Progress::failed;
+  }
+  arm_fault_point(&fault);
+  const Progress p = run_warps();
+  arm_fault_point(nullptr);
+  if (p == Progress::failed) laid_out_for_ = 0;
+  return p;
+}
+
+BlockState::Progress BlockState::run_warps() {
+  for (;;) {
+    bool progress = false, any_left = false;
+    for (std::uint32_t w = 0; w < warp_count_; ++w) {
+      if (state_[w] != WarpState::ready) {
+        any_left = any_left || state_[w] == WarpState::waiting;
+        continue;
+      }
+      const auto exit = static_cast<Exit>(step(w));
+      if (exit == Exit::error || grid_->failed.load(std::memory_order_relaxed)) return Progress::failed;
+      if (exit == Exit::done) {
+        state_[w] = WarpState::done;
+        progress = true;
+        continue;
+      }
+      any_left = true;
+      if (exit == Exit::yield) continue;
+      progress = true;
+      WarpContext& c = warps_[w];
+      if (c.barrier_id < 0 || c.barrier_id >= 16) {
+        fail_at(w, c.at_barrier, ErrorId::barrier_divergence, fmt::format("barrier {} does not exist", c.barrier_id),
+                "PTX has barriers 0 to 15", 0, 0);
+        return Progress::failed;
+      }
+      Barrier& b = barriers_[static_cast<std::size_t>(c.barrier_id)];
+      const std::uint32_t lanes = mode_[w] == Mode::uniform ? 32 : static_cast<std::uint32_t>(std::popcount(c.at_barrier));
+      b.any = true;
+      // Barriers are counted in whole warps, as on hardware.
+      b.arrived += c.barrier_threads != 0 ? 32 : lanes;
+      if (c.barrier_threads != 0) b.expected = static_cast<std::uint32_t>(c.barrier_threads);
+      const auto yes = static_cast<std::uint32_t>(std::popcount(c.barrier_true));
+      b.popc += yes;
+      b.all_true = b.all_true && yes == lanes;
+      b.any_true = b.any_true || yes != 0;
+      state_[w] = WarpState::waiting;
+    }
+    if (!any_left) return Progress::done;
+    if (release_barriers()) continue;
+    if (progress) continue;
+    bool any_ready = false;
+    for (std::uint32_t w = 0; w < warp_count_; ++w) any_ready = any_ready || state_[w] == WarpState::ready;
+    if (any_ready) return Progress::stalled;
+    // All that are left wait, and no barrier is complete.
+    std::string who;
+    for (std::uint32_t w = 0; w < warp_count_; ++w)
+      if (state_[w] == WarpState::waiting) who += fmt::format("{}warp {} at barrier {}", who.empty() ? "" : ", ", w, warps_[w].barrier_id);
+    Diag d;
+    d.id = ErrorId::barrier_divergence;
+    d.what = "threads of a block wait for ever: " + who;
+    d.where = fmt::format("kernel {}, block ({},{},{})", grid_->code->plan().f().name, warps_[0].ctaid[0], warps_[0].ctaid[1], warps_[0].ctaid[2]);
+    d.remedy = "let every thread of the block, or the number that the barrier names, reach the same barrier";
+    grid_->fail(std::move(d));
+    return Progress::failed;
+  }
+}
+
+void BlockState::arrive(std::int32_t id, std::int32_t threads, std::uint32_t) {
+  if (id < 0 || id >= 16) return;
+  Barrier& b = barriers_[static_cast<std::size_t>(id)];
+  b.any = true;
+  b.arrived += 32;
+  b.expected = static_cast<std::uint32_t>(threads);
+}
+
+bool BlockState::release_barriers() {
+  std::uint32_t live = 0;
+  for (std::uint32_t w = 0; w < warp_count_; ++w)
+    if (state_[w] != WarpState::done) live += static_cast<std::uint32_t>(std::popcount(warps_[w].live));
+  bool released = false;
+  for (std::size_t id = 0; id < barriers_.size(); ++id) {
+    Barrier& b = barriers_[id];
+    if (!b.any) continue;
+    const std::uint32_t needed = b.expected != 0 ? b.expected : live;
+    if (b.arrived < needed) continue;
+    for (std::uint32_t w = 0; w < warp_count_; ++w) {
+      WarpContext& c = warps_[w];
+      if (state_[w] != WarpState::waiting || c.barrier_id != static_cast<std::int32_t>(id)) continue;
+      state_[w] = WarpState::ready;
+      c.barrier_popc = b.popc;
+      c.barrier_and = b.all_true ? 1 : 0;
+      c.barrier_or = b.any_true ? 1 : 0;
+      c.barrier_true = 0;
+      if (mode_[w] == Mode::uniform) continue;
+      c.at_barrier = 0;
+      for (std::size_t k = 0; k < grid_->code->plan().f().blocks.size(); ++k) {
+        c.pending[k] |= c.barrier_pending[k];
+        c.barrier_pending[k] = 0;
+      }
+    }
+    b = {};
+    released = true;
+  }
+  return released;
+}
+
+bool BlockState::in_shared(std::uint64_t address) const {
+  const auto start = reinterpret_cast<std::uint64_t>(window_);
+  return address >= start && address < start + grid_->shared_bytes;
+}
+
+bool BlockState::in_local(std::uint64_t address) const {
+  const auto start = reinterpret_cast<std::uint64_t>(local_base_);
+  return address >= start && address < start + local_.size();
+}
+
+bool BlockState::owns(std::uint64_t address, std::size_t bytes) const {
+  const auto params = reinterpret_cast<std::uint64_t>(grid_->params);
+  return (in_shared(address) && in_shared(address + bytes - 1)) || (in_local(address) && in_local(address + bytes - 1)) ||
+         (address >= params && address + bytes <= params + grid_->launch->params.size());
+}
+
+std::string BlockState::where(std::uint32_t warp, std::uint32_t lane) const {
+  const WarpContext& c = warps_[warp];
+  return fmt::format("kernel {}, block ({},{},{}), thread ({},{},{})", grid_->code->plan().f().name, c.ctaid[0], c.ctaid[1], c.ctaid[2],
+                     c.tid[0][lane], c.tid[1][lane], c.tid[2][lane]);
+}
+
+std::string BlockState::where_warp(std::uint32_t warp) const {
+  const WarpContext& c = warps_[warp];
+  const std::uint32_t last = std::min(31U, threads_ - warp * 32 - 1);
+  return fmt::format("kernel {}, block ({},{},{}), one of threads ({},{},{}) to ({},{},{})", grid_->code->plan().f().name, c.ctaid[0],
+                     c.ctaid[1], c.ctaid[2], c.tid[0][0], c.tid[1][0], c.tid[2][0], c.tid[0][last], c.tid[1][last], c.tid[2][last]);
+}
+
+void BlockState::fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std::string what, std::string remedy, ir::BlockId block,
+                         std::size_t inst) {
+  Diag d;
+  d.id = id;
+  d.what = std::move(what);
+  d.where = where(warp, mask == 0 ? 0 : static_cast<std::uint32_t>(std::countr_zero(mask)));
+  d.remedy = std::move(remedy);
+  const ir::Function& f = grid_->code->plan().f();
+  const auto& insts = f.blocks[static_cast<std::size_t>(block)].insts;
+  if (inst < insts.size()) {
+    if (insts[inst].source >= 0) d.loc = f.sources[static_cast<std::size_t>(insts[inst].source)].loc;
+    else d.loc = {f.module->name, insts[inst].p.line, 0};
+  }
+  grid_->fail(std::move(d));
+}
+
+void work_on(Grid& grid) {
+  std::vector<std::uint64_t> counters(grid.counters.size(), 0);
+  // Blocks in flight: more than one only while some wait for others.
+  thread_local std::vector<std::unique_ptr<BlockState>> idle;
+  std::vector<std::unique_ptr<BlockState>> active;
+  std::size_t turn = 0;
+  const auto finish = [&](std::unique_ptr<BlockState> b) {
+    if (idle.size() < 8) idle.push_back(std::move(b));
+  };
+  bool want_new = true;
+  std::size_t stalls = 0;
+  while (!grid.failed.load(std::memory_order_relaxed)) {
+    if (want_new || active.empty()) {
+      const std::uint64_t index = grid.next.load(std::memory_order_relaxed) < grid.blocks
+                                      ? grid.next.fetch_add(1, std::memory_order_relaxed)
+                                      : grid.blocks;
+      if (index < grid.blocks) {
+        std::unique_ptr<BlockState> b;
+        if (idle.empty()) {
+          b = std::make_unique<BlockState>();
+        } else {
+          b = std::move(idle.back());
+          idle.pop_back();
+        }
+        if (auto ok = b->start(grid, index, counters.empty() ? nullptr : counters.data()); !ok) {
+          grid.fail(std::move(ok.error()));
+          break;
+        }
+        active.push_back(std::move(b));
+        turn = active.size() - 1;
+      } else if (active.empty()) {
+        break;
+      }
+      want_new = false;
+    }
+    if (turn >= active.size()) turn = 0;
+    switch (active[turn]->run()) {
+      case BlockState::Progress::done:
+        grid.finished.fetch_add(1, std::memory_order_release);
+        finish(std::move(active[turn]));
+        active.erase(active.begin() + static_cast<std::ptrdiff_t>(turn));
+        stalls = 0;
+        break;
+      case BlockState::Progress::failed:
+        finish(std::move(active[turn]));
+        active.erase(active.begin() + static_cast<std::ptrdiff_t>(turn));
+        break;
+      case BlockState::Progress::stalled:
+        ++turn;
+        want_new = true;
+        if (++stalls > 2 * active.size()) {
+          usleep(0);
+          stalls = 0;
+        }
+        break;
+    }
+  }
+  if (!counters.empty()) {
+    const std::lock_guard lock(grid.mutex);
+    for (std::size_t i = 0; i < counters.size(); ++i) grid.counters[i] += counters[i];
+  }
+}
+
+}  // namespace warploom::device

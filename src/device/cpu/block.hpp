@@ -1,0 +1,125 @@
+// A thread block in flight: its shared window, the state of its warps, and the loop that runs them between barriers.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <csetjmp>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/jit.hpp"
+#include "device/device.hpp"
+
+namespace warploom::device {
+
+class CpuDevice;
+
+// One launch while it runs; shared by all workers.
+struct Grid {
+  codegen::KernelCode* code = nullptr;
+  CpuDevice* device = nullptr;
+  const Launch* launch = nullptr;
+  const std::byte* params = nullptr;
+  std::uint32_t shared_bytes = 0;  // static and dynamic, as laid out
+  std::uint64_t blocks = 0;
+  std::uint64_t id = 0;
+  bool start_conservative = false;
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<std::uint64_t> finished{0};
+  std::atomic<bool> failed{false};
+  std::mutex mutex;
+  std::optional<Diag> error;              // the first one
+  std::vector<std::uint64_t> counters;    // merged under the mutex
+  codegen::GlobalResolver resolve;        // of module variables, for a replay
+
+  void fail(Diag d);
+};
+
+// Memory faults inside generated code, caught by the signal handler of faults.cpp.
+struct FaultPoint {
+  sigjmp_buf jump;
+  void* address = nullptr;
+  void* pc = nullptr;
+};
+void install_fault_handler();
+void arm_fault_point(FaultPoint* point);  // of this thread; nullptr disarms
+
+class BlockState {
+ public:
+  BlockState();
+  ~BlockState();
+  BlockState(const BlockState&) = delete;
+  BlockState& operator=(const BlockState&) = delete;
+
+  // Prepares for block number `index` of the grid. `counters`: of this worker, may be null.
+  Result<void> start(Grid& grid, std::uint64_t index, std::uint64_t* counters);
+
+  enum class Progress { done, stalled, failed };
+  // Runs warps until the block is done, or all of them only wait for other blocks.
+  Progress run();
+
+  // Of the thread `lane` of warp `w`: "block (1,0,0), thread (5,2,0)".
+  [[nodiscard]] std::string where(std::uint32_t warp, std::uint32_t lane) const;
+  [[nodiscard]] std::string where_warp(std::uint32_t warp) const;
+  // Is the address inside memory that belongs to this block: shared window, local memory, parameters?
+  [[nodiscard]] bool owns(std::uint64_t address, std::size_t bytes) const;
+  [[nodiscard]] bool in_shared(std::uint64_t address) const;
+  [[nodiscard]] bool in_local(std::uint64_t address) const;
+
+  Grid& grid() { return *grid_; }
+  // Called by generated code.
+  void arrive(std::int32_t id, std::int32_t threads, std::uint32_t mask);
+  void fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std::string what, std::string remedy, ir::BlockId block,
+               std::size_t inst);
+
+  // Memory checker state of a replay, see faults.cpp.
+  std::uint64_t fault_address = 0;
+  std::optional<Diag> check_error;
+
+ private:
+  enum class WarpState : std::uint8_t { ready, waiting, done };
+  struct Barrier {
+    std::uint32_t arrived = 0;  // threads
+    std::uint32_t expected = 0; // 0: all of the block
+    bool any = false;
+    std::uint32_t popc = 0;
+    bool all_true = true, any_true = false;
+  };
+
+  void setup_warps();
+  void setup_tids();
+  Progress run_warps();
+  std::int32_t step(std::uint32_t w);
+  bool release_barriers();
+  void convert_to_conservative(codegen::WarpContext& c);
+  void report_fault(const FaultPoint& fault);
+
+  Grid* grid_ = nullptr;
+  std::uint64_t index_ = 0;
+  std::byte* reserve_ = nullptr;  // 4 GiB of address space; the window is in its middle, so that any 32-bit offset faults cleanly
+  std::byte* window_ = nullptr;
+  std::size_t committed_ = 0;
+  std::vector<std::byte> local_;
+  std::byte* local_base_ = nullptr;
+  codegen::WarpContext* warps_ = nullptr;
+  std::unique_ptr<std::byte[]> warp_storage_;
+  std::size_t warp_storage_bytes_ = 0;
+  std::array<WarpState, 32> state_{};
+  std::array<codegen::Mode, 32> mode_{};
+  std::uint32_t warp_count_ = 0, threads_ = 0;
+  std::array<Barrier, 16> barriers_{};
+  std::uint32_t current_ = 0;  // warp being run
+  std::uint64_t laid_out_for_ = 0;  // KernelCode::id
+  std::array<std::uint32_t, 3> laid_out_block_{};
+};
+
+// Runs all blocks of the grid that are left, on the calling thread.
+void work_on(Grid& grid);
+
+// The functions that generated code calls, by name.
+std::span<const codegen::HostSymbol> host_symbols();
+
+}  // namespace warploom::device

@@ -1,0 +1,207 @@
+// Launches: checks against the profile, the grid over the workers, counters to observers.
+#include "device/cpu/cpu_device.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace warploom::device {
+
+namespace {
+
+std::uint64_t default_limit(const CpuOptions& options, const isa::GpuProfile& profile) {
+  if (options.memory_limit != 0) return options.memory_limit;
+  const auto host = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  return profile.memory_bytes == 0 ? host / 10 * 9 : std::min(profile.memory_bytes, host / 10 * 9);
+}
+
+unsigned worker_count(const CpuOptions& options) {
+  if (options.deterministic) return 1;
+  return options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+}
+
+Diag launch_error(ErrorId id, const Kernel& kernel, std::string what, std::string remedy) {
+  Diag d;
+  d.id = id;
+  d.what = std::move(what);
+  d.where = "launch of kernel " + kernel.name();
+  d.remedy = std::move(remedy);
+  return d;
+}
+
+// From the raw counters of all workers to counts by site.
+observe::LaunchCounts collect(const codegen::KernelCode& code, const std::vector<std::uint64_t>& raw) {
+  const codegen::KernelPlan& plan = code.plan();
+  const codegen::CounterLayout layout{plan.f().blocks.size(), plan.sites.size()};
+  observe::LaunchCounts out;
+  out.access.resize(plan.sites.size());
+  out.branch.resize(plan.sites.size());
+  for (std::size_t b = 0; b < plan.f().blocks.size(); ++b) {
+    const std::uint64_t full = raw[layout.block(b)], part = raw[layout.block(b) + 1], lanes = raw[layout.block(b) + 2];
+    const auto& insts = plan.f().blocks[b].insts;
+    out.warp_instructions += (full + part) * insts.size();
+    out.thread_instructions += (full * 32 + lanes) * insts.size();
+    for (const ir::Inst& inst : insts) {
+      if (inst.site < 0) continue;
+      const auto s = static_cast<std::size_t>(inst.site);
+      const std::uint64_t* dynamic = &raw[layout.site(s)];
+      if (plan.sites[s].kind == observe::Site::Kind::branch) {
+        out.branch[s].executed = full + part;
+        out.branch[s].active_lanes = full * 32 + lanes;
+        out.branch[s].divergent = dynamic[0];
+        continue;
+      }
+      if (plan.sites[s].kind != observe::Site::Kind::access) continue;
+      observe::AccessCounts& a = out.access[s];
+      const codegen::StaticCount& fixed = code.static_counts()[s];
+      a.requests = dynamic[0] + full * fixed.requests;
+      a.sectors = dynamic[1] + full * fixed.sectors;
+      a.ideal_sectors = dynamic[2] + full * fixed.ideal_sectors;
+      a.wavefronts = dynamic[3] + full * fixed.wavefronts;
+      a.ideal_wavefronts = dynamic[4] + full * fixed.ideal_wavefronts;
+      a.active_lanes = dynamic[5] + full * fixed.lanes;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+CpuDevice::CpuDevice(const CpuOptions& options, isa::GpuProfile profile)
+    : options_(options), profile_(std::move(profile)), memory_(default_limit(options, profile_)), pool_(worker_count(options)) {
+  install_fault_handler();
+}
+
+Result<std::unique_ptr<Device>> open_cpu(const CpuOptions& options) {
+  auto profile = isa::find_profile(options.profile);
+  if (!profile) return std::move(profile.error());
+  return std::unique_ptr<Device>(std::make_unique<CpuDevice>(options, *profile));
+}
+
+Result<std::shared_ptr<Module>> CpuDevice::load(std::string ptx, std::string name) {
+  auto module = CpuModule::load(*this, std::move(ptx), std::move(name));
+  if (!module) return std::move(module.error());
+  return std::shared_ptr<Module>(*module);
+}
+
+void CpuDevice::add_observer(std::shared_ptr<observe::Observer> observer) {
+  const std::lock_guard lock(observers_mutex_);
+  observers_.push_back(std::move(observer));
+}
+
+void CpuDevice::clear_observers() {
+  const std::lock_guard lock(observers_mutex_);
+  observers_.clear();
+}
+
+Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {
+  auto& kernel = static_cast<CpuKernel&>(kernel_);
+  static constexpr const char* kAxis[] = {"x", "y", "z"};
+  std::uint64_t threads = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (launch.grid[i] == 0 || launch.grid[i] > profile_.max_grid[i])
+      return launch_error(ErrorId::launch_dimensions, kernel,
+                          fmt::format("grid.{} is {}, the device takes 1 to {}", kAxis[i], launch.grid[i], profile_.max_grid[i]),
+                          "choose a grid within the limits");
+    if (launch.block[i] == 0 || launch.block[i] > profile_.max_block[i])
+      return launch_error(ErrorId::launch_dimensions, kernel,
+                          fmt::format("block.{} is {}, the device takes 1 to {}", kAxis[i], launch.block[i], profile_.max_block[i]),
+                          "choose a block within the limits");
+    threads *= launch.block[i];
+  }
+  if (threads > profile_.max_threads_per_block)
+    return launch_error(ErrorId::launch_dimensions, kernel,
+                        fmt::format("a block of {} threads is larger than {}", threads, profile_.max_threads_per_block),
+                        "use smaller blocks and a larger grid");
+  const ptx::Function& f = kernel.declaration();
+  if (f.reqntid.x != 0 && (launch.block[0] != f.reqntid.x || launch.block[1] != std::max(1U, f.reqntid.y) ||
+                           launch.block[2] != std::max(1U, f.reqntid.z)))
+    return launch_error(ErrorId::launch_dimensions, kernel,
+                        fmt::format("the kernel is made for blocks of ({},{},{}) threads", f.reqntid.x, std::max(1U, f.reqntid.y),
+                                    std::max(1U, f.reqntid.z)),
+                        "launch it with that block");
+  if (f.maxntid.x != 0 && threads > std::uint64_t{f.maxntid.x} * std::max(1U, f.maxntid.y) * std::max(1U, f.maxntid.z))
+    return launch_error(ErrorId::launch_resources, kernel,
+                        fmt::format("a block of {} threads is larger than the kernel's launch bounds of {}", threads,
+                                    std::uint64_t{f.maxntid.x} * std::max(1U, f.maxntid.y) * std::max(1U, f.maxntid.z)),
+                        "launch smaller blocks or raise __launch_bounds__");
+  if (launch.params.size() != kernel.param_bytes())
+    return launch_error(ErrorId::launch_arguments, kernel,
+                        fmt::format("{} bytes of arguments, the kernel takes {}", launch.params.size(), kernel.param_bytes()),
+                        "pass every parameter with its own type");
+  auto function = kernel.function();
+  if (!function) return std::move(function.error());
+  auto shared = kernel.shared_bytes(launch.shared_bytes);
+  if (!shared) return std::move(shared.error());
+  if ((*function)->shared_bytes > profile_.static_shared_limit)
+    return launch_error(ErrorId::launch_resources, kernel,
+                        fmt::format("{} bytes of static shared memory, the limit is {}", (*function)->shared_bytes, profile_.static_shared_limit),
+                        "use dynamic shared memory for more");
+  if (*shared > profile_.shared_per_block)
+    return launch_error(ErrorId::launch_resources, kernel,
+                        fmt::format("{} bytes of shared memory ({} static, {} dynamic), {} has {} for a block", *shared,
+                                    (*function)->shared_bytes, launch.shared_bytes, profile_.title, profile_.shared_per_block),
+                        "use smaller tiles");
+  if (launch.cooperative) {
+    const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    const std::uint64_t warps = (threads + 31) / 32;
+    std::uint64_t per_sm = std::min<std::uint64_t>(profile_.blocks_per_sm, profile_.threads_per_sm / (warps * 32));
+    if (*shared != 0) per_sm = std::min<std::uint64_t>(per_sm, profile_.shared_per_sm / (*shared + profile_.reserved_shared_per_block));
+    if (blocks > per_sm * profile_.sm_count)
+      return launch_error(ErrorId::cooperative_too_large, kernel,
+                          fmt::format("{} blocks must be resident together, {} holds {}", blocks, profile_.title, per_sm * profile_.sm_count),
+                          "launch fewer blocks and loop over the data");
+  }
+  return {};
+}
+
+Result<void> CpuDevice::run(Kernel& kernel_, const Launch& launch) {
+  auto& kernel = static_cast<CpuKernel&>(kernel_);
+  WL_TRY(check_launch(kernel_, launch));
+  std::vector<std::shared_ptr<observe::Observer>> observers;
+  {
+    const std::lock_guard lock(observers_mutex_);
+    observers = observers_;
+  }
+  auto code = kernel.code(launch.block, !observers.empty(), false);
+  if (!code) return std::move(code.error());
+  auto shared = kernel.shared_bytes(launch.shared_bytes);
+  if (!shared) return std::move(shared.error());
+
+  Grid grid;
+  grid.code = *code;
+  grid.device = this;
+  grid.launch = &launch;
+  grid.params = launch.params.data();
+  grid.shared_bytes = *shared;
+  grid.blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  grid.id = next_grid_.fetch_add(1, std::memory_order_relaxed);
+  grid.start_conservative = options_.unoptimised;
+  grid.resolve = [&kernel](const std::string& name) { return kernel.module().address_of(name); };
+  if (!observers.empty()) {
+    const codegen::KernelPlan& plan = (*code)->plan();
+    grid.counters.assign(codegen::CounterLayout{plan.f().blocks.size(), plan.sites.size()}.size(), 0);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  pool_.run(grid);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  if (!observers.empty()) {
+    auto facts = kernel.facts();
+    if (!facts) return std::move(facts.error());
+    facts->sites = (*code)->plan().sites;
+    observe::LaunchFacts lf{launch.grid, launch.block, launch.shared_bytes, seconds};
+    const observe::LaunchCounts counts = collect(**code, grid.counters);
+    for (const auto& o : observers) {
+      if (grid.error) o->launch_failed(*facts, lf, *grid.error);
+      else o->launch_done(*facts, lf, counts);
+    }
+  }
+  if (grid.error) return std::move(*grid.error);
+  return {};
+}
+
+}  // namespace warploom::device

@@ -1,0 +1,207 @@
+// Functions that generated code calls: scheduling of lanes, warp operations on 32 values, counting, device ABI.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "device/cpu/block.hpp"
+#include "device/cpu/cpu_device.hpp"
+#include "device/cpu/printf.hpp"
+
+using warploom::codegen::Exit;
+using warploom::codegen::WarpContext;
+
+extern "C" {
+
+// All blocks of the masked version have had a turn. Negative: go round again; else the code to return.
+std::int32_t warploom_dispatch(WarpContext* c, std::int32_t blocks, std::int32_t spins) {
+  bool runnable = false;
+  for (std::int32_t b = 0; b < blocks && !runnable; ++b) runnable = c->pending[b] != 0;
+  if (runnable) {
+    if (spins == 0) return -1;
+    // Lanes in a spin loop may wait for another warp: let it run every few rounds.
+    return ++c->spins % 4 != 0 ? -1 : static_cast<std::int32_t>(Exit::yield);
+  }
+  if (c->live == 0) return static_cast<std::int32_t>(Exit::done);
+  // Lanes that wait for a warp-level meeting which cannot happen any more go on alone, as on hardware before sm_70.
+  for (std::int32_t b = 0; b < blocks; ++b)
+    if (c->sync_pending[b] != 0) {
+      c->pending[b] = c->sync_pending[b];
+      c->sync_pending[b] = 0;
+      c->force_sync = 1;
+      return -1;
+    }
+  return static_cast<std::int32_t>(Exit::barrier);
+}
+
+void warploom_match(const std::uint64_t* values, const std::uint32_t* members, std::uint32_t active, std::uint32_t all, std::uint32_t* out,
+                    std::uint32_t* agree) {
+  *agree = 0;
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    out[l] = 0;
+    if (((active >> l) & 1U) == 0) continue;
+    const std::uint32_t group = members[l] & active;
+    std::uint32_t same = 0;
+    for (std::uint32_t o = 0; o < 32; ++o)
+      if (((group >> o) & 1U) != 0 && values[o] == values[l]) same |= 1U << o;
+    if (all == 0) {
+      out[l] = same;
+    } else if (same == group) {
+      out[l] = group;
+      *agree |= 1U << l;
+    }
+  }
+}
+
+void warploom_redux(const std::uint64_t* values, const std::uint32_t* members, std::uint32_t active, std::uint32_t kind,
+                    std::uint32_t is_signed, std::uint32_t* out) {
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    out[l] = 0;
+    const std::uint32_t group = members[l] & active;
+    bool first = true;
+    std::uint32_t r = 0;
+    for (std::uint32_t o = 0; o < 32; ++o) {
+      if (((group >> o) & 1U) == 0) continue;
+      const auto x = static_cast<std::uint32_t>(values[o]);
+      const auto less = [&](std::uint32_t a, std::uint32_t b) {
+        return is_signed != 0 ? static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b) : a < b;
+      };
+      if (first) {
+        r = x;
+        first = false;
+        continue;
+      }
+      switch (kind) {
+        case 0: r += x; break;
+        case 1: r = less(x, r) ? x : r; break;
+        case 2: r = less(r, x) ? x : r; break;
+        case 3: r &= x; break;
+        case 4: r |= x; break;
+        default: r ^= x;
+      }
+    }
+    out[l] = r;
+  }
+}
+
+std::uint64_t warploom_globaltimer() {
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+// Counts one access that has no closed form: into requests, sectors, ideal sectors, wavefronts, ideal wavefronts, lanes.
+void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes, std::uint32_t space,
+                    std::uint64_t* to) {
+  using namespace warploom;
+  if (mask == 0) return;
+  auto kind = static_cast<isa::Space>(space);
+  auto* block = static_cast<device::BlockState*>(c->block);
+  const std::uint64_t first = addresses[std::countr_zero(mask)];
+  if (kind == isa::Space::generic)
+    kind = block->in_shared(first) ? isa::Space::shared : block->in_local(first) ? isa::Space::local : isa::Space::global;
+  const auto lanes = static_cast<std::uint64_t>(std::popcount(mask));
+  to[0] += 1;
+  to[5] += lanes;
+  if (kind == isa::Space::shared) {
+    // Lanes that read the same place are served together.
+    const bool same = [&] {
+      for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+        if (addresses[std::countr_zero(rest)] != first) return false;
+      return true;
+    }();
+    to[3] += observe::count_wavefronts(addresses, mask, bytes);
+    to[4] += same ? 1 : std::max<std::uint64_t>(1, (lanes * bytes + 127) / 128);
+    return;
+  }
+  if (kind == isa::Space::local) {
+    // Hardware interleaves local memory: the lanes' copies of one word lie side by side.
+    const std::uint32_t stride = block->grid().code->plan().f().local_bytes;
+    const auto base = reinterpret_cast<std::uint64_t>(c->local);
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const auto l = static_cast<std::uint32_t>(std::countr_zero(rest));
+      const std::uint64_t offset = addresses[l] - base - std::uint64_t{l} * stride;
+      addresses[l] = (1ULL << 40) + (offset / 4 * 32 + l) * 4 + offset % 4;
+    }
+    std::uint64_t sectors = 0;
+    for (std::uint32_t word = 0; word < std::max(1U, bytes / 4); ++word) {
+      std::uint64_t at[32];
+      for (std::size_t l = 0; l < 32; ++l) at[l] = addresses[l] + word * 128ULL;
+      sectors += observe::count_sectors(at, mask, std::min(bytes, 4U));
+    }
+    to[1] += sectors;
+    to[2] += (lanes * std::max(bytes, 4U) + 31) / 32;
+    return;
+  }
+  to[1] += observe::count_sectors(addresses, mask, bytes);
+  const bool same = [&] {
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+      if (addresses[std::countr_zero(rest)] != first) return false;
+    return true;
+  }();
+  to[2] += same ? (bytes + 31) / 32 : (lanes * bytes + 31) / 32;
+}
+
+void warploom_trap(WarpContext* c, std::uint32_t mask, std::int32_t block, std::int32_t index) {
+  static_cast<warploom::device::BlockState*>(c->block)->fail_at(c->warp, mask, warploom::ErrorId::device_trap, "the kernel executed trap",
+                                                                "find the condition that leads there", block,
+                                                                static_cast<std::size_t>(index));
+}
+
+void warploom_assertfail(WarpContext* c, std::uint32_t lane, std::int32_t block, std::int32_t index, const std::uint64_t* message,
+                         const std::uint64_t* file, const std::uint32_t* line, const std::uint64_t* function) {
+  const auto text = [](const std::uint64_t* p) {
+    const char* s = *reinterpret_cast<const char* const*>(p);
+    return s == nullptr ? "" : s;
+  };
+  auto* b = static_cast<warploom::device::BlockState*>(c->block);
+  b->fail_at(c->warp, 1U << lane, warploom::ErrorId::device_assert,
+             fmt::format("{}:{}: {}: assertion `{}` failed", text(file), *line, text(function), text(message)),
+             "the condition is false for this thread", block, static_cast<std::size_t>(index));
+}
+
+void warploom_arrive(WarpContext* c, std::int32_t id, std::int32_t threads, std::uint32_t mask) {
+  static_cast<warploom::device::BlockState*>(c->block)->arrive(id, threads, mask);
+}
+
+void warploom_vprintf(WarpContext*, std::uint32_t* result, const std::uint64_t* format, const std::uint64_t* arguments) {
+  *result = static_cast<std::uint32_t>(warploom::device::device_printf(reinterpret_cast<const char*>(*format),
+                                                                       reinterpret_cast<const std::byte*>(*arguments)));
+}
+
+void warploom_malloc(WarpContext* c, std::uint64_t* result, const std::uint64_t* bytes) {
+  auto* b = static_cast<warploom::device::BlockState*>(c->block);
+  auto memory = b->grid().device->memory().allocate(*bytes, "device malloc");
+  *result = memory ? reinterpret_cast<std::uint64_t>(*memory) : 0;
+}
+
+void warploom_free(WarpContext* c, const std::uint64_t* address) {
+  if (*address == 0) return;
+  auto* b = static_cast<warploom::device::BlockState*>(c->block);
+  auto ok = b->grid().device->memory().release(reinterpret_cast<void*>(*address));
+  if (!ok) b->fail_at(c->warp, 1, warploom::ErrorId::invalid_value, ok.error().what, ok.error().remedy, 0, 0);
+}
+
+std::uint32_t warploom_check(WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes, std::uint32_t site);
+
+}  // extern "C"
+
+namespace warploom::device {
+
+std::span<const codegen::HostSymbol> host_symbols() {
+#define WL_SYMBOL(f) {#f, reinterpret_cast<void*>(&f)}
+  static const std::vector<codegen::HostSymbol> symbols = {
+      WL_SYMBOL(warploom_dispatch), WL_SYMBOL(warploom_match), WL_SYMBOL(warploom_redux), WL_SYMBOL(warploom_globaltimer),
+      WL_SYMBOL(warploom_count), WL_SYMBOL(warploom_trap), WL_SYMBOL(warploom_assertfail), WL_SYMBOL(warploom_arrive),
+      WL_SYMBOL(warploom_vprintf), WL_SYMBOL(warploom_malloc), WL_SYMBOL(warploom_free), WL_SYMBOL(warploom_check),
+      {"memcpy", reinterpret_cast<void*>(static_cast<void* (*)(void*, const void*, std::size_t)>(&std::memcpy))},
+      {"memset", reinterpret_cast<void*>(static_cast<void* (*)(void*, int, std::size_t)>(&std::memset))},
+  };
+#undef WL_SYMBOL
+  return symbols;
+}
+
+}  // namespace warploom::device

@@ -1,0 +1,148 @@
+// First fit over a reserved range.
+#include "device/cpu/memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace warploom::device {
+namespace {
+
+constexpr std::uint64_t kGranule = 512;
+constexpr std::uint64_t kChunk = 2ULL << 20;
+constexpr std::size_t kRemembered = 64;
+
+std::uint64_t round_up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(std::uint64_t capacity) : capacity_(capacity) {
+  // Twice the capacity, so that fragmentation does not end what the limit allows; guard chunks at both ends.
+  range_ = round_up(std::max<std::uint64_t>(capacity * 2, 64ULL << 20), kChunk) + 2 * kChunk;
+  void* at = mmap(nullptr, range_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return;  // allocate() then reports it
+  base_ = reinterpret_cast<std::uint64_t>(at);
+  const std::uint64_t first = round_up(base_, kChunk) + kChunk;
+  free_[first] = base_ + range_ - kChunk - first;
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (base_ != 0) munmap(reinterpret_cast<void*>(base_), range_);
+}
+
+void DeviceMemory::commit(std::uint64_t from, std::uint64_t to) {
+  for (std::uint64_t c = from / kChunk; c <= (to - 1) / kChunk; ++c) {
+    bool& done = committed_[c];
+    if (done) continue;
+    void* at = reinterpret_cast<void*>(c * kChunk);
+    mprotect(at, kChunk, PROT_READ | PROT_WRITE);
+    madvise(at, kChunk, MADV_HUGEPAGE);
+    done = true;
+  }
+}
+
+Result<void*> DeviceMemory::allocate(std::size_t bytes, std::string label) {
+  const std::lock_guard lock(mutex_);
+  const bool absurd = bytes > capacity_;
+  const std::uint64_t need = absurd ? 0 : round_up(std::max<std::uint64_t>(bytes, 1), kGranule);
+  auto it = free_.end();
+  if (!absurd && used_ + need <= capacity_)
+    it = std::find_if(free_.begin(), free_.end(), [&](const auto& f) { return f.second >= need; });
+  if (it == free_.end()) {
+    std::uint64_t largest = 0;
+    for (const auto& [start, length] : free_) largest = std::max(largest, length);
+    Diag d;
+    d.id = ErrorId::out_of_memory;
+    d.what = fmt::format("out of device memory: {} bytes asked for, {} of {} free, largest block {}", bytes, capacity_ - used_,
+                         capacity_, std::min(largest, capacity_ - used_));
+    std::vector<std::pair<std::uint64_t, std::size_t>> biggest;
+    for (const auto& [start, block] : live_) biggest.emplace_back(start, block.bytes);
+    std::sort(biggest.begin(), biggest.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, biggest.size()); ++i)
+      d.where += fmt::format("{}{} bytes at {:#x}", i == 0 ? "largest live allocations: " : ", ", biggest[i].second, biggest[i].first);
+    d.remedy = "free arrays that are no longer needed, or open the device with a larger memory limit";
+    return d;
+  }
+  const std::uint64_t start = it->first, length = it->second;
+  free_.erase(it);
+  if (length > need) free_[start + need] = length - need;
+  commit(start, start + need);
+  used_ += need;
+  live_[start] = {bytes, need, std::move(label)};
+  for (auto f = freed_.lower_bound(start); f != freed_.end() && f->first < start + need;) f = freed_.erase(f);
+  return reinterpret_cast<void*>(start);
+}
+
+Result<void> DeviceMemory::release(void* address) {
+  const std::lock_guard lock(mutex_);
+  auto it = live_.find(reinterpret_cast<std::uint64_t>(address));
+  if (it == live_.end()) {
+    Diag d;
+    d.id = ErrorId::invalid_value;
+    d.what = fmt::format("{} is not the start of a device allocation", address);
+    d.remedy = "release each allocation once, with the address that allocate gave";
+    return d;
+  }
+  const std::uint64_t start = it->first, length = it->second.reserved;
+  if (freed_.size() >= kRemembered) freed_.erase(freed_.begin());
+  freed_[start] = it->second;
+  live_.erase(it);
+  used_ -= length;
+  // Whole chunks go back to the system; first touch gives zeros again.
+  const std::uint64_t from = round_up(start, kChunk), to = (start + length) / kChunk * kChunk;
+  if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+  auto next = free_.lower_bound(start);
+  std::uint64_t at = start, size = length;
+  if (next != free_.begin()) {
+    auto before = std::prev(next);
+    if (before->first + before->second == start) {
+      at = before->first;
+      size += before->second;
+      free_.erase(before);
+    }
+  }
+  if (next != free_.end() && next->first == start + length) {
+    size += next->second;
+    free_.erase(next);
+  }
+  free_[at] = size;
+  return {};
+}
+
+bool DeviceMemory::contains(std::uint64_t address, std::size_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  auto it = live_.upper_bound(address);
+  if (it == live_.begin()) return false;
+  --it;
+  return address + bytes <= it->first + it->second.bytes;
+}
+
+std::string DeviceMemory::describe(const void* address) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = reinterpret_cast<std::uint64_t>(address);
+  const auto name = [](std::uint64_t start, const Block& b) {
+    return fmt::format("{} bytes at {:#x}{}", b.bytes, start, b.label.empty() ? "" : " (" + b.label + ")");
+  };
+  for (const auto& [start, block] : freed_)
+    if (at >= start && at < start + block.reserved && live_.find(start) == live_.end())
+      return fmt::format("inside a released allocation of {}", name(start, block));
+  if (live_.empty()) return "there are no device allocations";
+  auto after = live_.upper_bound(at);
+  std::string out;
+  if (after != live_.begin()) {
+    auto it = std::prev(after);
+    if (at < it->first + it->second.bytes) return fmt::format("{} bytes into {}", at - it->first, name(it->first, it->second));
+    const std::uint64_t distance = at - (it->first + it->second.bytes);
+    if (after == live_.end() || distance <= after->first - at)
+      return fmt::format("{} bytes past the end of {}", distance, name(it->first, it->second));
+  }
+  return fmt::format("{} bytes before {}", after->first - at, name(after->first, after->second));
+}
+
+std::size_t DeviceMemory::free_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return capacity_ - used_;
+}
+
+}  // namespace warploom::device

@@ -1,0 +1,48 @@
+// Device memory of the CPU device: one reserved address range, committed in large chunks, like a GPU's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace warploom::device {
+
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(std::uint64_t capacity);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  // 512-byte aligned, zero bytes give an address of their own. Addresses that were never given out fault.
+  Result<void*> allocate(std::size_t bytes, std::string label = {});
+  Result<void> release(void* address);
+
+  // Does [address, address + bytes) lie in one live allocation?
+  [[nodiscard]] bool contains(std::uint64_t address, std::size_t bytes) const;
+  [[nodiscard]] std::string describe(const void* address) const;
+  [[nodiscard]] std::size_t free_bytes() const;
+
+ private:
+  struct Block {
+    std::size_t bytes = 0;      // as asked for
+    std::size_t reserved = 0;   // rounded up
+    std::string label;
+  };
+  void commit(std::uint64_t from, std::uint64_t to);
+
+  mutable std::mutex mutex_;
+  std::uint64_t capacity_;
+  std::uint64_t base_ = 0, range_ = 0;
+  std::uint64_t used_ = 0;
+  std::map<std::uint64_t, Block> live_;
+  std::map<std::uint64_t, std::uint64_t> free_;  // start -> length
+  std::map<std::uint64_t, Block> freed_;         // recently released, for messages
+  std::map<std::uint64_t, bool> committed_;      // chunk -> yes
+};
+
+}  // namespace warploom::device

@@ -1,0 +1,172 @@
+// Modules and kernels of the CPU device.
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "device/cpu/cpu_device.hpp"
+#include "passes/pressure.hpp"
+
+namespace warploom::device {
+namespace {
+
+std::string demangle(const std::string& name) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string out = status == 0 && text != nullptr ? text : name;
+  std::free(text);
+  return out;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CpuModule>> CpuModule::load(CpuDevice& device, std::string ptx, std::string name) {
+  auto text = ptx::parse(std::move(ptx), std::move(name));
+  if (!text) return std::move(text.error());
+  std::shared_ptr<CpuModule> module(new CpuModule(device));
+  module->text_ = *text;
+  WL_TRY(module->place_variables());
+  return module;
+}
+
+CpuModule::~CpuModule() {
+  for (auto& [name, variable] : variables_)
+    if (auto ok = device_.memory().release(variable.address); !ok) continue;
+}
+
+Result<void> CpuModule::place_variables() {
+  for (const ptx::Variable& v : text_->variables) {
+    if (v.space != isa::Space::global && v.space != isa::Space::constant) continue;
+    if (v.linkage == ptx::Linkage::external) continue;
+    auto memory = device_.memory().allocate(std::max<std::size_t>(v.bytes, 1), "variable " + v.name);
+    if (!memory) return std::move(memory.error());
+    std::memset(*memory, 0, v.bytes);
+    std::memcpy(*memory, v.init.data(), std::min<std::size_t>(v.init.size(), v.bytes));
+    variables_[v.name] = {*memory, v.bytes};
+  }
+  for (const ptx::Variable& v : text_->variables) {
+    auto at = variables_.find(v.name);
+    if (at == variables_.end()) continue;
+    for (const ptx::Relocation& r : v.relocations) {
+      std::uint64_t value = 0;
+      if (auto target = variables_.find(r.symbol); target != variables_.end()) {
+        value = reinterpret_cast<std::uint64_t>(target->second.address) + static_cast<std::uint64_t>(r.addend);
+      } else if (const ptx::Function* fn = text_->find_function(r.symbol)) {
+        value = ir::function_address(*text_, *fn);
+      } else {
+        Diag d;
+        d.id = ErrorId::unresolved_symbol;
+        d.what = "initialiser of '" + v.name + "' names '" + r.symbol + "', which is not defined";
+        d.loc = {text_->name, v.line, 0};
+        d.remedy = "link the module that defines it";
+        return d;
+      }
+      if (r.offset + 8 <= v.bytes) std::memcpy(static_cast<std::byte*>(at->second.address) + r.offset, &value, 8);
+    }
+  }
+  return {};
+}
+
+void* CpuModule::address_of(const std::string& variable) const {
+  auto it = variables_.find(variable);
+  return it == variables_.end() ? nullptr : it->second.address;
+}
+
+std::vector<std::string> CpuModule::kernel_names() const {
+  std::vector<std::string> names;
+  for (const ptx::Function& f : text_->functions)
+    if (f.is_entry && f.has_body) names.push_back(f.name);
+  return names;
+}
+
+Result<Kernel*> CpuModule::kernel(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  auto it = kernels_.find(name);
+  if (it != kernels_.end()) return it->second.get();
+  const ptx::Function* f = text_->find_function(name);
+  if (f == nullptr || !f->is_entry || !f->has_body) {
+    Diag d;
+    d.id = ErrorId::not_found;
+    d.what = "there is no kernel '" + name + "' in " + text_->name;
+    std::string all;
+    for (const std::string& n : kernel_names()) all += (all.empty() ? "" : ", ") + n;
+    d.where = all.empty() ? "the module has no kernels" : "kernels: " + all.substr(0, 1000);
+    d.remedy = "use one of the names there are; C++ kernels have mangled names unless they are extern \"C\"";
+    return d;
+  }
+  auto kernel = std::make_unique<CpuKernel>(*this, *f);
+  Kernel* out = kernel.get();
+  kernels_[name] = std::move(kernel);
+  return out;
+}
+
+Result<Module::Global> CpuModule::global(const std::string& name) {
+  auto it = variables_.find(name);
+  if (it != variables_.end()) return it->second;
+  Diag d;
+  d.id = ErrorId::not_found;
+  d.what = "there is no variable '" + name + "' in " + text_->name;
+  d.remedy = "use the name that stands in the PTX";
+  return d;
+}
+
+CpuKernel::CpuKernel(CpuModule& module, const ptx::Function& function) : module_(module), function_(function) {
+  for (const ptx::Param& p : function.params) params_.push_back({p.name, p.offset, p.bytes, p.align});
+}
+
+Result<const ir::Function*> CpuKernel::function() {
+  const std::lock_guard lock(mutex_);
+  if (broken_) return *broken_;
+  if (ir_ == nullptr) {
+    auto built = ir::build(module_.text(), function_);
+    if (!built) {
+      broken_ = built.error();
+      return *broken_;
+    }
+    ir_ = *built;
+  }
+  return ir_.get();
+}
+
+Result<codegen::KernelCode*> CpuKernel::code(const std::array<std::uint32_t, 3>& block, bool counting, bool checking) {
+  auto f = function();
+  if (!f) return std::move(f.error());
+  const std::lock_guard lock(mutex_);
+  const Key key{passes::BlockShape::of(block), counting, checking};
+  auto it = codes_.find(key);
+  if (it == codes_.end()) {
+    auto plan = codegen::make_plan(**f, key.shape, counting, checking);
+    auto code = std::make_unique<codegen::KernelCode>(std::move(plan), host_symbols(),
+                                                      [this](const std::string& name) { return module_.address_of(name); });
+    it = codes_.emplace(key, std::move(code)).first;
+  }
+  return it->second.get();
+}
+
+Result<std::uint32_t> CpuKernel::shared_bytes(std::uint32_t dynamic) {
+  auto f = function();
+  if (!f) return std::move(f.error());
+  const std::uint32_t align = (*f)->dynamic_shared_align;
+  const std::uint32_t start = dynamic == 0 ? (*f)->shared_bytes : ((*f)->shared_bytes + align - 1) / align * align;
+  return start + dynamic;
+}
+
+Result<observe::KernelFacts> CpuKernel::facts() {
+  auto f = function();
+  if (!f) return std::move(f.error());
+  observe::KernelFacts facts;
+  facts.name = function_.name;
+  facts.demangled = demangle(function_.name);
+  facts.static_shared_bytes = (*f)->shared_bytes;
+  facts.local_bytes = (*f)->local_bytes;
+  facts.registers_estimate = passes::register_estimate(**f);
+  facts.barriers = (*f)->barriers;
+  auto shape = code({256, 1, 1}, false, false);
+  if (!shape) return std::move(shape.error());
+  facts.sites = (*shape)->plan().sites;
+  return facts;
+}
+
+}  // namespace warploom::device
