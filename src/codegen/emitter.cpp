@@ -1,6 +1,8 @@
 // Storage of values, operands, results and guards.
 #include "codegen/emitter.hpp"
 
+#include <fmt/format.h>
+
 #include "ir/cfg.hpp"
 #include "ir/webs.hpp"
 
@@ -270,14 +272,14 @@ Diag Emitter::unsupported(const Inst& inst, const std::string& reason) const {
   d.id = ErrorId::unsupported_instruction;
   ptx::Body names;
   for (const ir::Value& v : plan_.f().values) names.registers.push_back({v.name, v.type});
-  d.what = "'" + ptx::print(*plan_.f().module, names, inst.p) + "' is not supported" + (reason.empty() ? "" : ": " + reason);
+  d.what = fmt::format("'{}' is not supported{}{}", ptx::print(*plan_.f().module, names, inst.p), reason.empty() ? "" : ": ", reason);
   d.loc = {plan_.f().module->name, inst.p.line, 0};
   d.where = "kernel " + plan_.f().name;
   if (inst.source >= 0) {
     const SourceLoc& s = plan_.f().sources[idx(inst.source)].loc;
-    if (s.known()) d.where += ", " + s.file + ":" + std::to_string(s.line);
+    if (s.known()) d.where += fmt::format(", {}:{}", s.file, s.line);
   }
-  d.remedy = "see `warploom isa " + std::string(isa::name(inst.p.op)) + "` for the forms that run";
+  d.remedy = fmt::format("see `warploom isa {}` for the forms that run", isa::name(inst.p.op));
   return d;
 }
 

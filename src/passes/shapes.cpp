@@ -147,7 +147,7 @@ class Analysis {
     if (a.varying() || b.varying() || !(a == b)) return Shape{Shape::Kind::varying, {}, 1, 0};
     Shape out = a;
     out.base_align = std::min(a.base_align, b.base_align);
-    out.bound = a.bound == 0 || b.bound == 0 ? 0 : std::max(a.bound, b.bound);
+    out.bound = a.bound == b.bound ? a.bound : 0;
     return out;
   }
 

@@ -77,6 +77,7 @@ class CpuModule final : public Module {
   Result<Kernel*> kernel(const std::string& name) override;
   [[nodiscard]] std::vector<std::string> kernel_names() const override;
   Result<Global> global(const std::string& name) override;
+  [[nodiscard]] std::vector<std::string> global_names() const override;
 
   [[nodiscard]] std::shared_ptr<const ptx::Module> text() const { return text_; }
   [[nodiscard]] void* address_of(const std::string& variable) const;

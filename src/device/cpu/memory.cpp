@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace warploom::device {
 namespace {

@@ -112,6 +112,12 @@ Result<Module::Global> CpuModule::global(const std::string& name) {
   return d;
 }
 
+std::vector<std::string> CpuModule::global_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, variable] : variables_) names.push_back(name);
+  return names;
+}
+
 CpuKernel::CpuKernel(CpuModule& module, const ptx::Function& function) : module_(module), function_(function) {
   for (const ptx::Param& p : function.params) params_.push_back({p.name, p.offset, p.bytes, p.align});
 }
