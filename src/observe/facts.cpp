@@ -42,36 +42,60 @@ class SmallSet {
   std::uint64_t keys_[kSlots];
 };
 
-// Most distinct units in one bank; a bank here is as wide as a unit, so a group never holds more units than banks.
-std::uint32_t conflict_degree(const std::uint64_t units[32], std::uint32_t lanes, std::uint32_t banks) {
-  const std::uint64_t first = units[std::countr_zero(lanes)];
-  std::uint32_t seen = 0;
-  bool same = true;
-  for_lanes(lanes, [&](unsigned i) {
-    seen |= 1u << (units[i] & (banks - 1));
-    same &= units[i] == first;
-  });
-  if (same || std::popcount(seen) == std::popcount(lanes)) return 1;
-  SmallSet set;
-  std::uint8_t degree[32] = {};
-  std::uint8_t most = 0;
-  for_lanes(lanes, [&](unsigned i) {
-    if (!set.insert(units[i]).second) return;
-    most = std::max(most, ++degree[units[i] & (banks - 1)]);
-  });
-  return most;
+struct Distinct {
+  std::uint32_t total = 0;
+  std::uint32_t rounds = 0;  // the most distinct keys that share a bucket
+};
+
+// Counts distinct keys in rounds, without a branch for a lane: each round, every bucket keeps one of its keys, and the
+// lanes with another key go to the next round. `bucket_of` gives 0 to 31.
+template <class Bucket>
+Distinct count_distinct(const std::uint32_t keys[32], std::uint32_t lanes, Bucket&& bucket_of) {
+  constexpr std::uint32_t kRounds = 4;
+  std::uint32_t bucket[32], kept[32];
+  Distinct result;
+  for (unsigned i = 0; i < 32; ++i) bucket[i] = bucket_of(keys[i]);
+  const auto round = [&](auto&& each) {
+    std::uint32_t seen = 0, rest = 0;
+    each([&](unsigned i) {
+      kept[bucket[i]] = keys[i];
+      seen |= 1u << bucket[i];
+    });
+    each([&](unsigned i) { rest |= static_cast<std::uint32_t>(kept[bucket[i]] != keys[i]) << i; });
+    result.total += static_cast<std::uint32_t>(std::popcount(seen));
+    ++result.rounds;
+    lanes = rest;
+  };
+  if (lanes == kAllLanes)
+    round([](auto&& f) {
+      for (unsigned i = 0; i < 32; ++i) f(i);
+    });
+  while (lanes != 0 && result.rounds < kRounds) round([&](auto&& f) { for_lanes(lanes, f); });
+  if (lanes != 0) {
+    // Crowded buckets: a table costs a lane once instead of once a round.
+    SmallSet set;
+    std::uint8_t more[32] = {};
+    std::uint8_t most = 0;
+    for_lanes(lanes, [&](unsigned i) {
+      if (!set.insert(keys[i]).second) return;
+      ++result.total;
+      most = std::max(most, ++more[bucket[i]]);
+    });
+    result.rounds += most;
+  }
+  return result;
 }
 
 // Most lanes that need one bank: atomics on one word take turns.
-std::uint32_t lanes_per_bank(const std::uint64_t units[32], std::uint32_t lanes, std::uint32_t banks) {
+std::uint32_t lanes_per_bank(const std::uint32_t units[32], std::uint32_t lanes, std::uint32_t bank_mask) {
   std::uint8_t degree[32] = {};
   std::uint8_t most = 0;
-  for_lanes(lanes, [&](unsigned i) { most = std::max(most, ++degree[units[i] & (banks - 1)]); });
+  for_lanes(lanes, [&](unsigned i) { most = std::max(most, ++degree[units[i] & bank_mask]); });
   return most;
 }
 
 // Whether a wide load's two halves of `lanes` may share a pass: neighbours, or lanes two apart, read the same unit.
-bool pairs_agree(const std::uint64_t units[32], std::uint32_t lanes) {
+bool pairs_agree(const std::uint32_t units[32], std::uint32_t lanes) {
   const auto agree = [&](unsigned distance, std::uint32_t low) {
     bool all = true;
     for_lanes(low & lanes & (lanes >> distance), [&](unsigned i) { all &= units[i] == units[i + distance]; });
@@ -83,23 +107,8 @@ bool pairs_agree(const std::uint64_t units[32], std::uint32_t lanes) {
   return (kLowPairs & lanes & (lanes >> 2)) != 0 && agree(2, kLowPairs);
 }
 
-}  // namespace
-
-std::uint32_t count_sectors(const std::uint64_t addresses[32], std::uint32_t mask, std::uint32_t bytes) {
-  if (mask == 0) return 0;
-  std::uint64_t previous = addresses[std::countr_zero(mask)] / kSectorBytes;
-  std::uint32_t runs = 1;
-  bool up = true, down = true, inside = true;
-  for_lanes(mask, [&](unsigned i) {
-    const std::uint64_t sector = addresses[i] / kSectorBytes;
-    inside &= addresses[i] % kSectorBytes + bytes <= kSectorBytes;
-    runs += sector != previous;
-    up &= sector >= previous;
-    down &= sector <= previous;
-    previous = sector;
-  });
-  if (inside && (up || down)) return runs;
-  // At most 64 bytes for a lane, so a lane that straddles sectors adds its last one as well.
+// Any alignment and distance: a lane that straddles sectors adds its last one as well.
+std::uint32_t count_sectors_slowly(const std::uint64_t addresses[32], std::uint32_t mask, std::uint32_t bytes) {
   SmallSet set;
   std::uint32_t count = 0;
   for_lanes(mask, [&](unsigned i) {
@@ -109,6 +118,49 @@ std::uint32_t count_sectors(const std::uint64_t addresses[32], std::uint32_t mas
     if (last != first) count += set.insert(last).second;
   });
   return count;
+}
+
+}  // namespace
+
+std::uint32_t count_sectors(const std::uint64_t addresses[32], std::uint32_t mask, std::uint32_t bytes) {
+  if (mask == 0) return 0;
+  // Sectors relative to the first one: 32 bits, unless the lanes are more than 64 GiB apart.
+  const std::uint64_t base = addresses[std::countr_zero(mask)] / kSectorBytes;
+  std::uint64_t far = 0, offset_bits = 0;
+  std::uint32_t sectors[32];
+  if (mask == kAllLanes) {
+    for (unsigned i = 0; i < 32; ++i) {
+      const std::uint64_t sector = addresses[i] / kSectorBytes - base;
+      far |= (sector + (std::uint64_t{1} << 31)) >> 32;
+      offset_bits |= addresses[i];
+      sectors[i] = static_cast<std::uint32_t>(sector);
+    }
+  } else {
+    // A lane that is not active repeats the last one that is, so that it changes neither order nor count.
+    std::uint64_t last = addresses[std::countr_zero(mask)];
+    for (unsigned i = 0; i < 32; ++i) {
+      last = (mask >> i) & 1 ? addresses[i] : last;
+      const std::uint64_t sector = last / kSectorBytes - base;
+      far |= (sector + (std::uint64_t{1} << 31)) >> 32;
+      offset_bits |= last;
+      sectors[i] = static_cast<std::uint32_t>(sector);
+    }
+  }
+  // An access aligned to its own size lies inside one sector.
+  const bool aligned = std::has_single_bit(bytes) && bytes <= kSectorBytes && (offset_bits & (bytes - 1)) == 0;
+  if (far != 0 || !aligned) return count_sectors_slowly(addresses, mask, bytes);
+
+  std::uint32_t runs = 1, falls = 0, rises = 0;
+  for (unsigned i = 1; i < 32; ++i) {
+    const auto now = static_cast<std::int32_t>(sectors[i]), before = static_cast<std::int32_t>(sectors[i - 1]);
+    runs += now != before;
+    falls += now < before;
+    rises += now > before;
+  }
+  if (falls == 0 || rises == 0) return runs;
+  return count_distinct(sectors, mask,
+                        [](std::uint32_t sector) { return (sector ^ (sector >> 5) ^ (sector >> 10)) % 32; })
+      .total;
 }
 
 std::uint32_t count_atomic_sectors(const std::uint64_t addresses[32], std::uint32_t mask, std::uint32_t bytes) {
@@ -142,14 +194,18 @@ Wavefronts count_shared(const std::uint64_t addresses[32], std::uint32_t mask, s
   // A pass moves at most 128 bytes: accesses of 8 and 16 bytes are split into half and quarter warps.
   const std::uint32_t unit_bytes = std::clamp(std::bit_ceil(bytes), kBankBytes, kSectorBytes);
   const std::uint32_t banks = kBanksBytes / unit_bytes;
-  std::uint64_t units[32];
-  for_lanes(mask, [&](unsigned i) { units[i] = addresses[i] / unit_bytes; });
+  // Shared memory is far smaller than 2^32 units, so the low bits of a unit's number tell units apart.
+  const int shift = std::countr_zero(unit_bytes);
+  std::uint32_t units[32];
+  for (unsigned i = 0; i < 32; ++i) units[i] = static_cast<std::uint32_t>(addresses[i] >> shift);
 
   Wavefronts result;
   const auto pass = [&](std::uint32_t lanes) {
     if (lanes == 0) return;
     const bool atomic = kind == AccessKind::atomic || kind == AccessKind::reduction;
-    result.count += atomic ? lanes_per_bank(units, lanes, banks) : conflict_degree(units, lanes, banks);
+    result.count += atomic
+                        ? lanes_per_bank(units, lanes, banks - 1)
+                        : count_distinct(units, lanes, [&](std::uint32_t unit) { return unit & (banks - 1); }).rounds;
     ++result.ideal;
   };
   const std::uint32_t group = banks == 32 ? kAllLanes : (1u << banks) - 1;
