@@ -1,4 +1,4 @@
-// CUDA's math functions. Error against the exact result, measured by tests/frontend over all arguments: at most 2 ulp,
+// CUDA's math functions. Error against the exact result, sampled by tests/frontend over the whole range: at most 2 ulp,
 // except tan, sinh, cosh, tanh, asinh, acosh, atanh and erfc, at most 4. rsqrtf is the PTX instruction.
 #pragma once
 
