@@ -10,7 +10,24 @@ namespace warploom {
 #include "base/errors.def"
 #undef WL_ERROR
 
+namespace {
+
+// For errors whose place says it all.
+const char* usual_remedy(ErrorId id) {
+  switch (id) {
+    case ErrorId::ptx_syntax:
+    case ErrorId::ptx_invalid:
+    case ErrorId::ptx_undefined_name: return "correct the PTX at the place shown; `warploom isa` lists what is known";
+    case ErrorId::ptx_unknown_instruction: return "check the spelling; `warploom isa` lists the instructions";
+    case ErrorId::compile_error: return "correct the source at the place shown";
+    default: return "";
+  }
+}
+
+}  // namespace
+
 Error detail::ErrorAccess::make(Diag diag) {
+  if (diag.remedy.empty()) diag.remedy = usual_remedy(diag.id);
   auto data = std::make_shared<ErrorData>();
   data->text = diag.to_string();
   data->diag = std::move(diag);

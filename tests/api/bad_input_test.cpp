@@ -184,7 +184,7 @@ TEST_F(BadInput, WildPointer) {
     EXPECT_EQ(error.id(), error_id::illegal_address) << error.what();
     EXPECT_EQ(error.cuda_code(), 700);
     EXPECT_NE(std::string(error.what()).find("wild"), std::string::npos) << error.what();
-    EXPECT_EQ(error.file(), "bad_input.cu");
+    EXPECT_TRUE(error.file().ends_with("bad_input.cu")) << error.file();
     EXPECT_EQ(error.line(), 4u);
     EXPECT_NE(error.where().find("37"), std::string::npos) << error.what();
 
@@ -195,14 +195,12 @@ TEST_F(BadInput, WildPointer) {
   }
 }
 
-TEST_F(BadInput, FreedMemory) {
-  int* stale = nullptr;
-  {
-    DeviceArray<int> data(device, 1024);
-    stale = data.data();
-  }
-  module.kernel("store").launch({1, 32}, stale, 1);
-  EXPECT_EQ(error_of([&] { device.synchronize(); }).id(), error_id::illegal_address);
+TEST_F(BadInput, FarPastTheEnd) {
+  DeviceArray<int> data(device, 1024);
+  module.kernel("store").launch({1, 32}, data.data() + (40 << 18), 1);
+  const Error error = error_of([&] { device.synchronize(); });
+  EXPECT_EQ(error.id(), error_id::illegal_address) << error.what();
+  EXPECT_NE(std::string(error.what()).find("4096 bytes"), std::string::npos) << error.what();  // the nearest allocation
   device.reset();
   works();
 }
