@@ -102,7 +102,7 @@ constexpr auto kTable = make_table();
 // Reads a <lanes x i32> of pairs as <2*lanes x T>, emits the element form once and puts the pairs together again.
 bool emit_pairs(OpEnv& env, const ptx::Instr& instr, std::span<Value* const> in, std::vector<Value*>& out,
                 Emitter emitter) {
-  OpEnv twice{env.b, env.lanes * 2, env.exact_nan};
+  OpEnv twice{env.b, env.lanes * 2, env.exact};
   ptx::Instr single = instr;
   // A packed comparison that writes an integer fills each half with its answer.
   if (instr.op == Op::set && !is_packed(instr.types[0])) single.types[0] = Type::u16;

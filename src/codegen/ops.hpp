@@ -14,10 +14,10 @@ namespace warploom::codegen {
 struct OpEnv {
   llvm::IRBuilder<>& b;
   unsigned lanes;  // 1: scalar; else the vector length
-  // NaN results of f32 add, sub, mul and fma get the GPU's bit pattern 0x7fffffff; it costs two operations each.
-  // Without it they carry the host's, and the caller owes canonical_nan() where such a value becomes visible as bits.
-  // Every other operation is exact in this either way.
-  bool exact_nan = false;
+  // Reproduces the GPU's bits in two corners that cost instructions in every f32 add, sub, mul, fma, neg and abs: a NaN
+  // result is 0x7fffffff instead of the host's (the caller then owes canonical_nan() where such a value becomes visible
+  // as bits), and .ftz sees a result that only rounds up to the least normal number as the GPU does.
+  bool exact = false;
 
   [[nodiscard]] llvm::Type* wide(llvm::Type* scalar) const {
     return lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, lanes);

@@ -27,7 +27,8 @@ Value* low_mask(Emit& e, Value* like, Value* n) {
   Value* all = Emit::ones(like);
   return e.b.CreateNot(shift_or_zero(e, all, n, true));
 }
-Value* low_byte(Emit& e, Value* v) { return e.b.CreateAnd(v, 0xff); }
+// Position or length of a field: 32-bit forms take the low byte of the operand, 64-bit ones all of it.
+Value* amount(Emit& e, Value* v) { return isa::bits(e.type()) == 64 ? v : e.b.CreateAnd(v, 0xff); }
 
 // Truth table of three inputs as a tree: c selects in pairs, then b, then a.
 Value* truth_table(Emit& e, unsigned table) {
@@ -96,7 +97,7 @@ bool emit_shf(Emit& e) {
 }
 
 bool emit_bfe(Emit& e) {
-  Value *a = e.in[0], *pos = low_byte(e, e.in[1]), *len = low_byte(e, e.in[2]);
+  Value *a = e.in[0], *pos = amount(e, e.in[1]), *len = amount(e, e.in[2]);
   const unsigned w = Emit::width(a);
   if (!isa::is_signed(e.type())) {
     return e.done(e.b.CreateAnd(shift_or_zero(e, a, pos, false), low_mask(e, a, len)));
@@ -107,7 +108,7 @@ bool emit_bfe(Emit& e) {
   return e.done(shift_arithmetic(e, up, rest));
 }
 bool emit_bfi(Emit& e) {
-  Value *a = e.in[0], *into = e.in[1], *pos = low_byte(e, e.in[2]), *len = low_byte(e, e.in[3]);
+  Value *a = e.in[0], *into = e.in[1], *pos = amount(e, e.in[2]), *len = amount(e, e.in[3]);
   Value* mask = shift_or_zero(e, low_mask(e, a, len), pos, true);
   Value* field = shift_or_zero(e, a, pos, true);
   return e.done(e.b.CreateOr(e.b.CreateAnd(field, mask), e.b.CreateAnd(into, e.b.CreateNot(mask))));

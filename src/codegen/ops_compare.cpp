@@ -81,9 +81,12 @@ bool emit_slct(Emit& e) {
 
 bool emit_testp(Emit& e) {
   const int which = e.which({Mod::finite, Mod::infinite, Mod::number, Mod::notanumber, Mod::normal, Mod::subnormal});
-  constexpr llvm::FPClassTest kClass[] = {
-      llvm::fcFinite, llvm::fcInf,    llvm::FPClassTest(llvm::fcAllFlags & ~llvm::fcNan),
-      llvm::fcNan,    llvm::fcNormal, llvm::fcSubnormal};
+  constexpr llvm::FPClassTest kClass[] = {llvm::fcFinite,
+                                          llvm::fcInf,
+                                          llvm::FPClassTest(llvm::fcAllFlags & ~llvm::fcNan),
+                                          llvm::fcNan,
+                                          llvm::FPClassTest(llvm::fcNormal | llvm::fcZero),
+                                          llvm::fcSubnormal};
   return which >= 0 && e.done(e.b.createIsFPClass(e.in[0], kClass[which]));
 }
 

@@ -127,11 +127,11 @@ Value* relu(Emit& e, Value* v) {
   Value* zero = Emit::real(v, 0);
   return e.has(Mod::relu) ? e.b.CreateSelect(e.b.CreateFCmpOLE(v, zero), zero, v) : v;
 }
-Value* narrow_half(Emit& e, Type to, Value* v) {
+Value* narrow_half(Emit& e, Type to, Value* v, bool keep_nan) {
   if (e.ftz()) v = flush(e, v);
   v = relu(e, v);
   if (e.has(Mod::sat)) v = saturate(e, v);
-  Value* r = f32_to_half(e, v, to, round_mode(e));
+  Value* r = f32_to_half(e, v, to, round_mode(e), keep_nan);
   return e.has(Mod::satfinite) ? limit_half(e, r) : r;
 }
 
@@ -141,7 +141,7 @@ Value* float_to_float(Emit& e, Type to, Type from, Value* v) {
   v = round_integral(e, v);
   if (is_half(to)) {
     if (from == Type::f64) v = to_f32_odd(e, v);
-    return narrow_half(e, to, v);
+    return narrow_half(e, to, v, from == Type::f64);
   }
   if (to == Type::f64) {
     if (from != Type::f64) v = e.b.CreateFPExt(v, e.f64());
@@ -154,14 +154,17 @@ Value* float_to_float(Emit& e, Type to, Type from, Value* v) {
       Value* back = e.b.CreateFPExt(r, e.f64());
       r = step(e, mode, r, e.b.CreateFCmpOGT(back, v), e.b.CreateFCmpOLT(back, v));
     }
-    v = r;
+    if (e.ftz()) r = zero_where(e, is_tiny(e, mode, {v, nullptr}), r);
+    return e.has(Mod::sat) ? saturate(e, r) : r;
   }
+  if (from == Type::bf16) return finish(e, v, false);
   return finish(e, v, true);
 }
 
 Value* to_tf32(Emit& e, Value* v) {
   v = relu(e, v);
   Value* bits = e.to_bits(v);
+  Value* nan = e.has(Mod::rna) ? e.b.CreateAnd(bits, 0xffffe000u) : Emit::num(bits, 0x7fffe000);
   Value* up = Emit::num(bits, 0);
   if (e.has(Mod::rna)) up = Emit::num(bits, 0x1000);
   if (e.has(Mod::rn)) up = e.b.CreateAdd(e.b.CreateAnd(e.b.CreateLShr(bits, 13), 1), Emit::num(bits, 0xfff));
@@ -170,7 +173,7 @@ Value* to_tf32(Emit& e, Value* v) {
     Value* infinite = e.b.CreateICmpEQ(e.b.CreateAnd(r, 0x7fffffff), Emit::num(r, 0x7f800000));
     r = e.b.CreateSelect(infinite, e.b.CreateSub(r, Emit::num(r, 0x2000)), r);
   }
-  return e.b.CreateSelect(is_nan(e, v), Emit::num(r, 0x7fffffff), r);
+  return e.b.CreateSelect(is_nan(e, v), nan, r);
 }
 
 bool convert_pack(Emit& e) {
@@ -189,7 +192,7 @@ bool convert_pack(Emit& e) {
 // Two values into one register: the first source is the upper half.
 bool convert_pair(Emit& e, Type to) {
   const Type half = element(to);
-  const auto part = [&](Value* v) { return e.resize(e.to_bits(narrow_half(e, half, v)), 32); };
+  const auto part = [&](Value* v) { return e.resize(e.to_bits(narrow_half(e, half, v, false)), 32); };
   return e.done(e.b.CreateOr(e.b.CreateShl(part(e.in[0]), 16), part(e.in[1])));
 }
 

@@ -68,13 +68,16 @@ class Emit {
 using Emitter = bool (*)(Emit&);
 
 // Emitters, one for each operation (ops.cpp has the table).
-#define WARPLOOM_EMITTERS(X)                                                                                         \
-  X(add)                                                                                                             \
-  X(sub)                                                                                                             \
-  X(mul) X(mad) X(fma) X(min_max) X(neg) X(abs) X(div) X(rem) X(add_carry) X(sub_borrow) X(mad_carry) X(mul24)       \
-      X(mad24) X(sad) X(dp4a) X(dp2a) X(logic) X(not_) X(cnot) X(lop3) X(shl) X(shr) X(shf) X(bfe) X(bfi) X(bfind)   \
-          X(bmsk) X(brev) X(clz) X(popc) X(fns) X(szext) X(prmt) X(setp) X(set) X(selp) X(slct) X(testp) X(copysign) \
-              X(mov) X(cvt) X(rcp) X(sqrt) X(rsqrt) X(ex2) X(lg2) X(sin) X(cos) X(tanh) X(video)
+#define WARPLOOM_EMITTERS(X)                                                                                       \
+  X(add)                                                                                                           \
+  X(sub)                                                                                                           \
+  X(mul)                                                                                                           \
+  X(mad)                                                                                                           \
+  X(fma)                                                                                                           \
+  X(min_max) X(neg) X(abs) X(div) X(rem) X(add_carry) X(sub_borrow) X(mad_carry) X(mul24) X(mad24) X(sad) X(dp4a)  \
+      X(dp2a) X(logic) X(not_) X(cnot) X(lop3) X(shl) X(shr) X(shf) X(bfe) X(bfi) X(bfind) X(bmsk) X(brev) X(clz)  \
+          X(popc) X(fns) X(szext) X(prmt) X(setp) X(set) X(selp) X(slct) X(testp) X(copysign) X(mov) X(cvt) X(rcp) \
+              X(sqrt) X(rsqrt) X(ex2) X(lg2) X(sin) X(cos) X(tanh) X(video)
 #define WARPLOOM_DECLARE(name) bool emit_##name(Emit& e);
 WARPLOOM_EMITTERS(WARPLOOM_DECLARE)
 #undef WARPLOOM_DECLARE
@@ -113,9 +116,13 @@ struct Sum {
 };
 Sum two_sum(Emit& e, Value* a, Value* b);
 
-// f32 <-> 16-bit formats without library calls; from_f32 rounds by `mode` and gives NaN 0x7fff.
+// f32 <-> 16-bit formats without library calls. Narrowing rounds by `mode` and gives NaN 0x7fff, or with keep_nan the
+// upper bits of a quiet NaN.
 Value* half_to_f32(Emit& e, Value* v);
-Value* f32_to_half(Emit& e, Value* v, isa::Type to, RoundMode mode);
+Value* f32_to_half(Emit& e, Value* v, isa::Type to, RoundMode mode, bool keep_nan = false);
+// Whether the GPU's .ftz flushes the exact value, in f64, when it is rounded to f32; `error` may be null for none.
+Value* is_tiny(Emit& e, RoundMode mode, Sum x);
+Value* zero_where(Emit& e, Value* which, Value* v);  // a zero of v's sign
 
 // Calls the native function `name` (ops_host.cpp) for all lanes; arguments and result are integer bit patterns.
 Value* call_host(Emit& e, std::string_view name, std::initializer_list<Value*> args, unsigned result_bits);

@@ -113,6 +113,34 @@ Value* arith_f64(Emit& e, Op op, RoundMode mode) {
 
 }  // namespace
 
+// Whether the exact value x, rounded to 24 bits with no lower bound of the exponent, is below the least normal f32:
+// that is when the GPU flushes. Rounding to nearest reaches it from half a unit below, rounding away from any more than
+// one unit below.
+Value* is_tiny(Emit& e, RoundMode mode, Sum x) {
+  constexpr double kNearest = 0x1p-126 - 0x1p-151, kCut = 0x1p-126, kAway = 0x1p-126 - 0x1p-150;
+  Value* size = e.call(intrinsic::fabs, {x.value});
+  Value* zero = Emit::real(size, 0);
+  const auto below = [&](double bound, bool or_equal) {
+    Value* limit = Emit::real(size, bound);
+    Value* less = e.b.CreateFCmpOLT(size, limit);
+    Value* equal = e.b.CreateFCmpOEQ(size, limit);
+    if (x.error == nullptr) return or_equal ? e.b.CreateOr(less, equal) : less;
+    Value* inwards = e.b.CreateFMul(x.error, e.call(intrinsic::copysign, {Emit::real(size, 1), x.value}));
+    Value* inside = or_equal ? e.b.CreateFCmpOLE(inwards, zero) : e.b.CreateFCmpOLT(inwards, zero);
+    return e.b.CreateOr(less, e.b.CreateAnd(equal, inside));
+  };
+  if (mode == RoundMode::rn) return below(kNearest, false);
+  if (mode == RoundMode::rz) return below(kCut, false);
+  Value* negative = e.b.CreateFCmpOLT(x.value, zero);
+  Value *cut = below(kCut, false), *away = below(kAway, true);
+  return mode == RoundMode::rm ? e.b.CreateSelect(negative, away, cut) : e.b.CreateSelect(negative, cut, away);
+}
+// A zero of v's sign where `which` is true.
+Value* zero_where(Emit& e, Value* which, Value* v) {
+  Value* bits = e.to_bits(v);
+  return e.from_bits(e.b.CreateSelect(which, e.b.CreateAnd(bits, layout(v).sign), bits), v->getType());
+}
+
 RoundMode round_mode(const Emit& e) {
   switch (e.which({Mod::rz, Mod::rm, Mod::rp, Mod::rna, Mod::rzi, Mod::rmi, Mod::rpi})) {
     case 0:
@@ -209,7 +237,12 @@ bool emit_float_arith(Emit& e) {
   } else {
     r = add_f32(e, mode, a, op == Op::sub ? e.b.CreateFNeg(c) : c);
   }
-  return e.done(finish(e, r, e.env.exact_nan));
+  if (e.ftz() && e.env.exact && (op == Op::mul || op == Op::fma)) {
+    Value* product = e.b.CreateFMul(widen(e, a), widen(e, c));
+    const Sum x = op == Op::fma ? two_sum(e, product, widen(e, flush_if(e, e.in[2]))) : Sum{product, nullptr};
+    r = zero_where(e, is_tiny(e, mode, x), r);
+  }
+  return e.done(finish(e, r, e.env.exact));
 }
 
 bool emit_float_min_max(Emit& e) {
@@ -242,6 +275,9 @@ bool emit_float_div(Emit& e) {
   }
   Value *a = flush_if(e, e.in[0]), *c = flush_if(e, e.in[1]);
   Value* r = div_f32(e, mode, a, c);
+  if (e.ftz() && e.env.exact && !e.has(Mod::approx) && !e.has(Mod::full)) {
+    r = zero_where(e, is_tiny(e, mode, {e.b.CreateFDiv(widen(e, a), widen(e, c)), nullptr}), r);
+  }
   if (e.has(Mod::approx)) {
     // A divisor beyond 2^126 has a reciprocal that the GPU flushes: a finite a gives 0, an infinite one NaN.
     Value* size = e.call(intrinsic::fabs, {c});

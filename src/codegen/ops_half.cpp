@@ -46,7 +46,7 @@ Value* half_to_f32(Emit& e, Value* v) {
   return e.from_bits(e.b.CreateShl(bits, 16), e.f32());
 }
 
-Value* f32_to_half(Emit& e, Value* v, Type to, RoundMode mode) {
+Value* f32_to_half(Emit& e, Value* v, Type to, RoundMode mode, bool keep_nan) {
   llvm::Type* t = e.of(to);
   if (to == Type::f16) {
     Value* r = e.b.CreateFPTrunc(v, t);
@@ -54,7 +54,7 @@ Value* f32_to_half(Emit& e, Value* v, Type to, RoundMode mode) {
       Value* back = e.b.CreateFPExt(r, e.f32());
       r = step(e, mode, r, e.b.CreateFCmpOGT(back, v), e.b.CreateFCmpOLT(back, v));
     }
-    return canonical_nan(e, r);
+    return keep_nan ? r : canonical_nan(e, r);
   }
   Value* bits = e.to_bits(v);
   Value* up = Emit::num(bits, 0);
@@ -67,7 +67,8 @@ Value* f32_to_half(Emit& e, Value* v, Type to, RoundMode mode) {
     case RoundMode::rz: break;
   }
   Value* r = e.b.CreateLShr(e.b.CreateAdd(bits, up), 16);
-  r = e.b.CreateSelect(is_nan(e, v), Emit::num(r, 0x7fff), r);
+  Value* nan = keep_nan ? e.b.CreateLShr(bits, 16) : Emit::num(r, 0x7fff);
+  r = e.b.CreateSelect(is_nan(e, v), nan, r);
   return e.from_bits(e.b.CreateTrunc(r, e.ints(16)), t);
 }
 
@@ -80,7 +81,11 @@ bool emit_half(Emit& e) {
   Value* r = t == Type::f16 ? arith_f16(e, op, x[0], x[1], x[2]) : arith_bf16(e, op, x[0], x[1], x[2]);
   if (e.has(Mod::sat)) r = saturate(e, r);
   if (e.has(Mod::relu)) r = e.b.CreateSelect(e.b.CreateFCmpOLE(r, Emit::real(r, 0)), Emit::real(r, 0), r);
-  return e.done(flush_if(e, f32_to_half(e, r, t, RoundMode::rn)));
+  if (e.ftz()) {  // what 11 bits would round below the least normal number; bf16 has no .ftz
+    Value* tiny = e.b.CreateFCmpOLT(e.call(intrinsic::fabs, {r}), Emit::real(r, 0x1p-14 - 0x1p-26));
+    r = e.b.CreateSelect(tiny, e.call(intrinsic::copysign, {Emit::real(r, 0), r}), r);
+  }
+  return e.done(f32_to_half(e, r, t, RoundMode::rn));
 }
 
 }  // namespace warploom::codegen

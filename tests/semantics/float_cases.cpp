@@ -47,6 +47,30 @@ u64 halves(F f) {
 }
 u64 half(u64 v, int at) { return v >> at & 0xffff; }
 
+// Factors whose product is just below the least normal number, and sums that are.
+void add_tiny(std::vector<std::vector<u64>>& sets, Format f, bool third) {
+  const u64 hidden = f.hidden(), two = 2 * hidden;
+  const int low = 1 - f.bias();  // exponent of the least normal number
+  const auto value = [&](u64 man, int exponent, bool negative) {
+    return ref::pack(f, Round::rn, negative, man, exponent);
+  };
+  int found = 0;
+  for (u64 x = hidden + 1; x < two && found < 24; x += hidden / 57 + 1, ++found) {
+    const u64 y = (hidden * two - 1) / x;  // x * y is just below 2^(2 * fraction + 1)
+    const int half = low / 2 - f.fraction, rest = low - 2 * f.fraction - 1 - half;
+    std::vector<u64> set = {value(x, half, (found & 1) != 0), value(y, rest, (found & 2) != 0)};
+    if (third) set.push_back(0);
+    sets.push_back(set);
+  }
+  if (!third) return;
+  for (int below = 1; below < 2 * f.fraction && below < -low / 2; below += 3) {
+    for (const bool negative : {false, true}) {  // +-(2^low - 2^(low - below))
+      const int half = (low - below) / 2;
+      sets.push_back({value(1, half, !negative), value(1, low - below - half, false), value(1, low, negative)});
+    }
+  }
+}
+
 void arithmetic(Cases& all, Type t, ref::FloatMods m, bool rounded) {
   const Format f = format(t);
   std::string mods = rounded ? std::string(".") + kRound[int(m.round)] : "";
@@ -56,10 +80,19 @@ void arithmetic(Cases& all, Type t, ref::FloatMods m, bool rounded) {
   put(all, "add" + n, {t, t}, {t}, [=](Words a, u64* d) { d[0] = ref::add(f, m, a[0], a[1]); });
   put(all, "sub" + n, {t, t}, {t}, [=](Words a, u64* d) { d[0] = ref::sub(f, m, a[0], a[1]); });
   put(all, "mul" + n, {t, t}, {t}, [=](Words a, u64* d) { d[0] = ref::mul(f, m, a[0], a[1]); });
+  if (t != Type::f64) add_tiny(all.back().extra, f, false);
   if (!rounded) return;
   put(all, "fma" + n, {t, t, t}, {t}, [=](Words a, u64* d) { d[0] = ref::fma(f, m, a[0], a[1], a[2]); });
+  if (t != Type::f64) add_tiny(all.back().extra, f, true);
   if (t == Type::f16 || t == Type::bf16 || m.sat) return;
   put(all, "div" + n, {t, t}, {t}, [=](Words a, u64* d) { d[0] = ref::div(f, m, a[0], a[1]); });
+  if (t == Type::f32) {
+    for (const u64 x : {0x7fffffull, 0x7ffffeull, 0x7fff00ull}) {  // quotients just below 2^-126
+      all.back().extra.push_back({0x00800000 + x, 0x40000000});
+      all.back().extra.push_back({0x01000000 + x, 0x40800000});
+      all.back().extra.push_back({0x20800000 + x, 0x60000000});
+    }
+  }
   put(all, "rcp" + n, {t}, {t}, [=](Words a, u64* d) { d[0] = ref::div(f, m, f.one(), a[0]); });
   put(all, "sqrt" + n, {t}, {t}, [=](Words a, u64* d) { d[0] = ref::sqrt(f, m, a[0]); });
 }
@@ -78,8 +111,10 @@ void packed(Cases& all, Type pair, Type t) {
   put(all, "max.NaN" + n, {pair, pair}, {pair}, [=](Words a, u64* d) {
     d[0] = halves([&](int i) { return ref::min_max(f, {.max = true, .nan = true}, half(a[0], i), half(a[1], i)); });
   });
-  put(all, "neg" + n, {pair}, {pair}, [](Words a, u64* d) { d[0] = a[0] ^ 0x80008000; });
-  put(all, "abs" + n, {pair}, {pair}, [](Words a, u64* d) { d[0] = a[0] & 0x7fff7fff; });
+  put(all, "neg" + n, {pair}, {pair},
+      [=](Words a, u64* d) { d[0] = halves([&](int i) { return ref::negative(f, half(a[0], i)); }); });
+  put(all, "abs" + n, {pair}, {pair},
+      [=](Words a, u64* d) { d[0] = halves([&](int i) { return ref::absolute(f, half(a[0], i)); }); });
   put(all, "setp.lt.and" + n, {pair, pair, Type::pred}, {Type::pred, Type::pred}, [=](Words a, u64* d) {
     for (int i = 0; i < 2; ++i) {
       d[i] = ref::compare(f, ref::Cmp::lt, false, half(a[0], 16 * i), half(a[1], 16 * i)) && a[2] != 0;
@@ -113,8 +148,8 @@ void others(Cases& all, Type t) {
           [=](Words a, u64* d) { d[0] = ref::min_max(f, {.max = max, .ftz = ftz, .xorsign_abs = true}, a[0], a[1]); });
     }
     const ref::FloatMods m{.ftz = ftz};
-    put(all, "neg" + z + n, {t}, {t}, [=](Words a, u64* d) { d[0] = ref::negate(f, ref::operand(f, m, a[0])); });
-    put(all, "abs" + z + n, {t}, {t}, [=](Words a, u64* d) { d[0] = ref::magnitude(f, ref::operand(f, m, a[0])); });
+    put(all, "neg" + z + n, {t}, {t}, [=](Words a, u64* d) { d[0] = ref::negative(f, ref::operand(f, m, a[0])); });
+    put(all, "abs" + z + n, {t}, {t}, [=](Words a, u64* d) { d[0] = ref::absolute(f, ref::operand(f, m, a[0])); });
     constexpr const char* kCmp[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
                                     "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
     for (int c = 0; c < 14; ++c) {
@@ -183,11 +218,15 @@ void between_floats(Cases& all) {
   for (const bool sat : {false, true}) {
     const ref::FloatMods m{.ftz = true, .sat = sat};
     put(all, sat ? "cvt.ftz.sat.f32.f32" : "cvt.ftz.f32.f32", {Type::f32}, {Type::f32}, [=](Words a, u64* d) {
-      d[0] = ref::finish(ref::kF32, m, ref::convert(ref::kF32, ref::kF32, Round::rn, a[0]));
+      d[0] = ref::finish(ref::kF32, m, ref::convert(ref::kF32, ref::result(ref::kF32, m), Round::rn, a[0]));
     });
   }
   put(all, "cvt.rn.ftz.f32.f64", {Type::f64}, {Type::f32},
-      [](Words a, u64* d) { d[0] = ref::flush(ref::kF32, ref::convert(ref::kF64, ref::kF32, Round::rn, a[0])); });
+      [](Words a, u64* d) { d[0] = ref::convert(ref::kF64, {8, 23, true}, Round::rn, a[0]); });
+  for (int i = 20; i < 34; ++i) {  // 2^-126 less 2^(-126 - i)
+    all.back().extra.push_back({0x3810000000000000 - (u64(1) << (53 - i))});
+    all.back().extra.push_back({0xb810000000000000 - (u64(1) << (53 - i))});
+  }
   put(all, "cvt.rzi.ftz.s32.f32", {Type::f32}, {Type::s32},
       [](Words a, u64* d) { d[0] = ref::to_integer(ref::kF32, Round::rz, ref::flush(ref::kF32, a[0]), 32, true); });
   put(all, "cvt.rni.sat.s8.f32", {Type::f32}, {Type::s8},
@@ -221,6 +260,25 @@ void between_floats(Cases& all) {
       });
     }
   }
+  // .relu and .satfinite on single values: negative results become 0, infinities the largest finite value.
+  const auto limited = [&](const std::string& text, Type to, Round mode, bool relu, bool finite) {
+    put(all, text + "." + text_of(to) + ".f32", {Type::f32}, {to}, [=](Words a, u64* d) {
+      const Format g = format(to);
+      u64 r = ref::convert(ref::kF32, g, mode, a[0]);
+      if (finite && ref::is_inf(g, r)) --r;
+      d[0] = relu && ref::is_negative(g, r) && !ref::is_nan(g, r) ? 0 : r;
+    });
+  };
+  limited("cvt.rn.relu", Type::f16, Round::rn, true, false);
+  limited("cvt.rz.relu", Type::bf16, Round::rz, true, false);
+  limited("cvt.rn.satfinite", Type::f16, Round::rn, false, true);
+  limited("cvt.rn.relu.satfinite", Type::bf16, Round::rn, true, true);
+  put(all, "cvt.ftz.f32.f16", {Type::f16}, {Type::f32},
+      [](Words a, u64* d) { d[0] = ref::convert(ref::kF16, ref::kF32, Round::rn, a[0]); });
+  put(all, "cvt.rn.ftz.f16.f32", {Type::f32}, {Type::f16},
+      [](Words a, u64* d) { d[0] = ref::convert(ref::kF32, ref::kF16, Round::rn, ref::flush(ref::kF32, a[0])); });
+  put(all, "cvt.rn.relu.tf32.f32", {Type::f32}, {Type::tf32},
+      [](Words a, u64* d) { d[0] = ref::to_tf32(Round::rn, true, u32(a[0])); });
   constexpr std::pair<const char*, Round> kTf32[] = {{"rna", Round::rna}, {"rn", Round::rn}, {"rz", Round::rz}};
   for (const auto& [text, mode] : kTf32) {
     put(all, std::string("cvt.") + text + ".tf32.f32", {Type::f32}, {Type::tf32},
@@ -317,6 +375,7 @@ std::vector<u64> edge_values(Type t) {
           0x1p-25,      0x1.8p-25,    0x1p-133, 0x1p-134, 1e-40}) {
       v.push_back(ref::convert(ref::kF64, f, Round::rz, std::bit_cast<u64>(x)));
     }
+    if (t == Type::f64) v.insert(v.end(), {0x7ff5555555555555, 0x7ffaaaaaaaaaaaaa, 0x7ff8000000000001});
     const std::size_t n = v.size();
     for (std::size_t i = 0; i < n; ++i) v.push_back(v[i] | f.sign_bit());
     return v;
@@ -401,7 +460,7 @@ std::vector<Case> approx_cases() {
   half_approximate(all, "ex2", ref::Approx::ex2, Type::f16, false, 0x1p-9);
   half_approximate(all, "ex2", ref::Approx::ex2, Type::bf16, true, 0x1p-7);
   half_approximate(all, "tanh", ref::Approx::tanh, Type::f16, false, 0x1p-10);
-  half_approximate(all, "tanh", ref::Approx::tanh, Type::bf16, false, 0x1p-8);
+  half_approximate(all, "tanh", ref::Approx::tanh, Type::bf16, false, 0x1p-7);
   for (const char* kind : {"approx", "full"}) {
     for (const bool ftz : {false, true}) {
       Case c;
@@ -421,8 +480,17 @@ std::vector<Case> approx_cases() {
       all.push_back(std::move(c));
     }
   }
-  put(all, "rcp.approx.ftz.f64", {Type::f64}, {Type::f64},
-      [](Words a, u64* d) { d[0] = ref::rcp_approx_ftz_f64(a[0]); });
+  {
+    Case c;
+    c.text = "rcp.approx.ftz.f64";
+    c.in = {Type::f64};
+    c.out = {Type::f64};
+    c.near = [](Words a, u64 got) {
+      const double want = std::bit_cast<double>(ref::rcp_approx_ftz_f64(a[0]));
+      return (got & 0xffffffff) == 0 && near(want, std::bit_cast<double>(got), 0x1p-20, 0);
+    };
+    all.push_back(std::move(c));
+  }
   Case c;
   c.text = "rsqrt.approx.f64";
   c.in = {Type::f64};

@@ -24,10 +24,17 @@ struct Case {
   u64 immediate = 0;     // of the last source, when has_immediate
   bool has_immediate = false;
   std::vector<std::vector<u64>> edges;  // for each source, in place of those of its type
+  std::vector<std::vector<u64>> extra;  // operand sets that must occur
 };
 
-// Values that tend to break things, and a stream of random ones that favours them.
+// Values that tend to break things.
 std::vector<u64> edge_values(Type t);
+
+// Operand sets of a case: all pairs of edge values of the first two sources, then `random` mixes of edges and anything.
+// Their number is a multiple of kOperandMultiple.
+constexpr unsigned kOperandMultiple = 32;
+std::vector<std::vector<u64>> operands(const Case& c, std::size_t random);
+bool is_nan_bits(Type t, u64 v);  // f32 and f64
 
 std::vector<Case> integer_cases();
 std::vector<Case> float_cases();

@@ -43,10 +43,15 @@ constexpr std::uint32_t bfind(T a, bool shiftamt) {
   return shiftamt ? zeros : kBits<T> - 1 - zeros;
 }
 
-// Position and length come from the low byte of their operands.
+// Position and length: 32-bit forms take the low byte of the operand, 64-bit ones all of it.
+template <typename T>
+constexpr int field_amount(std::uint32_t v) {
+  const std::uint32_t amount = sizeof(T) == 8 ? v : v & 0xff;
+  return amount > 255 ? 255 : int(amount);
+}
 template <typename T>
 constexpr T bfe(T a, std::uint32_t b, std::uint32_t c) {
-  const int msb = kBits<T> - 1, pos = b & 0xff, len = c & 0xff;
+  const int msb = kBits<T> - 1, pos = field_amount<T>(b), len = field_amount<T>(c);
   const int at = pos + len - 1 < msb ? pos + len - 1 : msb;
   const bool fill = std::is_signed_v<T> && len != 0 && ((a >> at) & 1) != 0;
   unsigned_t<T> d = 0;
@@ -58,7 +63,7 @@ constexpr T bfe(T a, std::uint32_t b, std::uint32_t c) {
 }
 template <typename T>
 constexpr T bfi(T a, T b, std::uint32_t c, std::uint32_t d) {
-  const int pos = c & 0xff, len = d & 0xff;
+  const int pos = field_amount<T>(c), len = field_amount<T>(d);
   for (int i = 0; i < len && pos + i < kBits<T>; ++i) {
     b = T((b & ~(T(1) << (pos + i))) | (((a >> i) & T(1)) << (pos + i)));
   }
@@ -81,6 +86,7 @@ constexpr T szext(T a, std::uint32_t b, bool clamp) {
 }
 // Position of the n-th set bit counted from `base` up (n > 0), down (n < 0) or `base` itself (n == 0).
 constexpr std::uint32_t fns(std::uint32_t mask, std::uint32_t base, std::int32_t n) {
+  if (n == std::numeric_limits<std::int32_t>::min()) return 0;  // as the GPU answers
   if (base > 31) return ~0u;
   if (n == 0) return (mask >> base & 1) != 0 ? base : ~0u;
   const int step = n > 0 ? 1 : -1;

@@ -52,6 +52,7 @@ constexpr T slct_f32(T a, T b, std::uint32_t c, bool ftz) {
   return compare(kF32, Cmp::ge, ftz, c, 0) ? a : b;
 }
 
+// Zeros count as normal.
 enum class TestP : std::uint8_t { finite, infinite, number, notanumber, normal, subnormal };
 constexpr bool testp(Format f, TestP t, std::uint64_t a) {
   switch (t) {
@@ -59,7 +60,7 @@ constexpr bool testp(Format f, TestP t, std::uint64_t a) {
     case TestP::infinite: return is_inf(f, a);
     case TestP::number: return !is_nan(f, a);
     case TestP::notanumber: return is_nan(f, a);
-    case TestP::normal: return !is_nan(f, a) && !is_inf(f, a) && !is_zero(f, a) && !is_subnormal(f, a);
+    case TestP::normal: return !is_nan(f, a) && !is_inf(f, a) && !is_subnormal(f, a);
     case TestP::subnormal: return is_subnormal(f, a);
   }
   return false;

@@ -5,10 +5,15 @@
 
 namespace warploom::isa::ref {
 
-// Between floating-point formats; every NaN becomes the target's NaN.
+// Between floating-point formats. A NaN from f64 keeps its sign and upper payload, one from bf16 to f32 its bits; every
+// other becomes the target's NaN.
 constexpr std::uint64_t convert(Format from, Format to, Round mode, std::uint64_t a) {
-  if (is_nan(from, a)) return to.nan();
   const std::uint64_t sign = is_negative(from, a) ? to.sign_bit() : 0;
+  if (is_nan(from, a)) {
+    if (from == kBf16 && to == kF32) return a << 16;
+    if (from != kF64) return to.nan();
+    return sign | to.infinity() | to.hidden() >> 1 | ((a & (from.hidden() - 1)) >> (from.fraction - to.fraction));
+  }
   if (is_inf(from, a)) return sign | to.infinity();
   const Finite x = unpack(from, a);
   return pack(to, mode, x.sign, x.man, x.exp);
@@ -93,9 +98,9 @@ constexpr std::uint64_t from_e4m3(Format to, std::uint8_t a) {
   return pack(to, Round::rn, (a & 0x80) != 0, u128(e == 0 ? a & 7 : (a & 7) | 8), (e == 0 ? 1 : e) - 7 - 3);
 }
 
-// cvt.rna.tf32.f32 and cvt.rn/rz.tf32.f32: a float whose low 13 fraction bits are zero.
+// cvt.rna.tf32.f32 and cvt.rn/rz.tf32.f32: a float whose low 13 fraction bits are zero. NaNs lose them too.
 constexpr std::uint32_t to_tf32(Round mode, bool relu, std::uint32_t a) {
-  if (is_nan(kF32, a)) return std::uint32_t(kF32.nan());
+  if (is_nan(kF32, a)) return (mode == Round::rna ? a : std::uint32_t(kF32.nan())) & ~0x1fffu;
   if (relu && is_negative(kF32, a)) return 0;
   return std::uint32_t(convert(kF32, kTf32, mode, a) << 13);
 }

@@ -1,15 +1,19 @@
 // Scalar reference semantics of PTX floating point: exact integer arithmetic on bit patterns, one rounding, any mode.
 #pragma once
 
+#include <initializer_list>
+
 #include "isa/ref/int.hpp"
 
 namespace warploom::isa::ref {
 
 enum class Round : std::uint8_t { rn, rz, rm, rp, rna };  // rna: to nearest, ties away from zero
 
-// An IEEE-like binary format; `fraction` counts the stored significand bits.
+// An IEEE-like binary format; `fraction` counts the stored significand bits. With `ftz` results that are
+// subnormal when rounded to the full number of bits, as if the exponent had no lower bound, become zeros.
 struct Format {
   int exponent = 8, fraction = 23;
+  bool ftz = false;
 
   constexpr int bias() const { return (1 << (exponent - 1)) - 1; }
   constexpr int width() const { return 1 + exponent + fraction; }
@@ -17,8 +21,10 @@ struct Format {
   constexpr std::uint64_t infinity() const { return ((std::uint64_t(1) << exponent) - 1) << fraction; }
   constexpr std::uint64_t hidden() const { return std::uint64_t(1) << fraction; }
   constexpr std::uint64_t one() const { return std::uint64_t(bias()) << fraction; }
-  // The NaN that arithmetic returns: all ones below the sign, except that f64 sets only the quiet bit.
-  constexpr std::uint64_t nan() const { return fraction == 52 ? infinity() | hidden() >> 1 : sign_bit() - 1; }
+  // The NaN that arithmetic makes: all ones below the sign, for f64 the sign and the quiet bit.
+  constexpr std::uint64_t nan() const {
+    return fraction == 52 ? sign_bit() | infinity() | hidden() >> 1 : sign_bit() - 1;
+  }
   constexpr bool operator==(const Format&) const = default;
 };
 inline constexpr Format kF16{5, 10}, kBf16{8, 7}, kTf32{8, 10}, kF32{8, 23}, kF64{11, 52};
@@ -26,9 +32,17 @@ inline constexpr Format kF16{5, 10}, kBf16{8, 7}, kTf32{8, 10}, kF32{8, 23}, kF6
 constexpr bool is_nan(Format f, std::uint64_t x) { return (x & (f.sign_bit() - 1)) > f.infinity(); }
 constexpr bool is_inf(Format f, std::uint64_t x) { return (x & (f.sign_bit() - 1)) == f.infinity(); }
 constexpr bool is_zero(Format f, std::uint64_t x) { return (x & (f.sign_bit() - 1)) == 0; }
+constexpr std::uint64_t magnitude(Format f, std::uint64_t x) { return x & (f.sign_bit() - 1); }
 constexpr bool is_negative(Format f, std::uint64_t x) { return (x & f.sign_bit()) != 0; }
 constexpr bool is_subnormal(Format f, std::uint64_t x) {
   return !is_zero(f, x) && (x & (f.sign_bit() - 1)) < f.hidden();
+}
+// f64 hands on its first NaN operand, quieted; the other formats return their own NaN.
+constexpr std::uint64_t nan_of(Format f, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
+  for (const std::uint64_t x : {a, b, c}) {
+    if (f.fraction == 52 && is_nan(f, x)) return x | f.hidden() >> 1;
+  }
+  return f.nan();
 }
 // .ftz: subnormals become a zero of the same sign.
 constexpr std::uint64_t flush(Format f, std::uint64_t x) { return is_subnormal(f, x) ? x & f.sign_bit() : x; }
@@ -68,6 +82,11 @@ constexpr std::uint64_t pack(Format f, Round mode, bool sign, u128 man, int exp)
   const bool nearest = mode == Round::rn || mode == Round::rna;
   const int top = top_bit(man) + exp, lowest = 1 - f.bias();
   if (top > f.bias()) return s | (nearest || away ? f.infinity() : f.infinity() - 1);
+  if (f.ftz && top < lowest) {
+    const Format wide{f.exponent + 1, f.fraction};
+    const std::uint64_t least = std::uint64_t(lowest + wide.bias()) << f.fraction;
+    return magnitude(wide, pack(wide, mode, sign, man, exp)) < least ? s : s | f.hidden();
+  }
   const int last = (top < lowest ? lowest : top) - f.fraction;  // exponent of the result's last bit
   const int drop = last - exp;
   u128 q = 0;
@@ -89,7 +108,7 @@ constexpr std::uint64_t pack(Format f, Round mode, bool sign, u128 man, int exp)
 }
 
 constexpr std::uint64_t mul(Format f, Round mode, std::uint64_t a, std::uint64_t b) {
-  if (is_nan(f, a) || is_nan(f, b)) return f.nan();
+  if (is_nan(f, a) || is_nan(f, b)) return nan_of(f, a, b);
   const std::uint64_t sign = (a ^ b) & f.sign_bit();
   if (is_inf(f, a) || is_inf(f, b)) return is_zero(f, a) || is_zero(f, b) ? f.nan() : sign | f.infinity();
   const Finite x = unpack(f, a), y = unpack(f, b);
@@ -97,7 +116,7 @@ constexpr std::uint64_t mul(Format f, Round mode, std::uint64_t a, std::uint64_t
 }
 
 constexpr std::uint64_t fma(Format f, Round mode, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-  if (is_nan(f, a) || is_nan(f, b) || is_nan(f, c)) return f.nan();
+  if (is_nan(f, a) || is_nan(f, b) || is_nan(f, c)) return nan_of(f, a, b, c);
   const std::uint64_t sign = (a ^ b) & f.sign_bit();
   if (is_inf(f, a) || is_inf(f, b)) {
     if (is_zero(f, a) || is_zero(f, b) || (is_inf(f, c) && (c & f.sign_bit()) != sign)) return f.nan();
@@ -137,13 +156,20 @@ constexpr std::uint64_t add(Format f, Round mode, std::uint64_t a, std::uint64_t
   return fma(f, mode, a, f.one(), b);
 }
 constexpr std::uint64_t negate(Format f, std::uint64_t a) { return a ^ f.sign_bit(); }
-constexpr std::uint64_t magnitude(Format f, std::uint64_t a) { return a & (f.sign_bit() - 1); }
+
+// neg and abs return the format's own NaN, except that those of f64 only change the sign.
+constexpr std::uint64_t negative(Format f, std::uint64_t a) {
+  return f.fraction != 52 && is_nan(f, a) ? f.nan() : negate(f, a);
+}
+constexpr std::uint64_t absolute(Format f, std::uint64_t a) {
+  return f.fraction != 52 && is_nan(f, a) ? f.nan() : magnitude(f, a);
+}
 constexpr std::uint64_t sub(Format f, Round mode, std::uint64_t a, std::uint64_t b) {
   return add(f, mode, a, negate(f, b));
 }
 
 constexpr std::uint64_t div(Format f, Round mode, std::uint64_t a, std::uint64_t b) {
-  if (is_nan(f, a) || is_nan(f, b)) return f.nan();
+  if (is_nan(f, a) || is_nan(f, b)) return nan_of(f, a, b);
   const std::uint64_t sign = (a ^ b) & f.sign_bit();
   if (is_inf(f, a)) return is_inf(f, b) ? f.nan() : sign | f.infinity();
   if (is_inf(f, b)) return sign;
@@ -158,7 +184,7 @@ constexpr std::uint64_t div(Format f, Round mode, std::uint64_t a, std::uint64_t
 constexpr std::uint64_t rcp(Format f, Round mode, std::uint64_t a) { return div(f, mode, f.one(), a); }
 
 constexpr std::uint64_t sqrt(Format f, Round mode, std::uint64_t a) {
-  if (is_nan(f, a)) return f.nan();
+  if (is_nan(f, a)) return nan_of(f, a);
   if (is_zero(f, a)) return a;
   if (is_negative(f, a)) return f.nan();
   if (is_inf(f, a)) return a;
@@ -184,29 +210,27 @@ struct FloatMods {
   Round round = Round::rn;
   bool ftz = false, sat = false;
 };
-constexpr std::uint64_t finish(Format f, FloatMods m, std::uint64_t r) {
-  if (m.ftz) r = flush(f, r);
-  return m.sat ? saturate(f, r) : r;
-}
+constexpr Format result(Format f, FloatMods m) { return {f.exponent, f.fraction, m.ftz}; }
+constexpr std::uint64_t finish(Format f, FloatMods m, std::uint64_t r) { return m.sat ? saturate(f, r) : r; }
 constexpr std::uint64_t operand(Format f, FloatMods m, std::uint64_t x) { return m.ftz ? flush(f, x) : x; }
 
 constexpr std::uint64_t add(Format f, FloatMods m, std::uint64_t a, std::uint64_t b) {
-  return finish(f, m, add(f, m.round, operand(f, m, a), operand(f, m, b)));
+  return finish(f, m, add(result(f, m), m.round, operand(f, m, a), operand(f, m, b)));
 }
 constexpr std::uint64_t sub(Format f, FloatMods m, std::uint64_t a, std::uint64_t b) {
-  return finish(f, m, sub(f, m.round, operand(f, m, a), operand(f, m, b)));
+  return finish(f, m, sub(result(f, m), m.round, operand(f, m, a), operand(f, m, b)));
 }
 constexpr std::uint64_t mul(Format f, FloatMods m, std::uint64_t a, std::uint64_t b) {
-  return finish(f, m, mul(f, m.round, operand(f, m, a), operand(f, m, b)));
+  return finish(f, m, mul(result(f, m), m.round, operand(f, m, a), operand(f, m, b)));
 }
 constexpr std::uint64_t fma(Format f, FloatMods m, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-  return finish(f, m, fma(f, m.round, operand(f, m, a), operand(f, m, b), operand(f, m, c)));
+  return finish(f, m, fma(result(f, m), m.round, operand(f, m, a), operand(f, m, b), operand(f, m, c)));
 }
 constexpr std::uint64_t div(Format f, FloatMods m, std::uint64_t a, std::uint64_t b) {
-  return finish(f, m, div(f, m.round, operand(f, m, a), operand(f, m, b)));
+  return finish(f, m, div(result(f, m), m.round, operand(f, m, a), operand(f, m, b)));
 }
 constexpr std::uint64_t sqrt(Format f, FloatMods m, std::uint64_t a) {
-  return finish(f, m, sqrt(f, m.round, operand(f, m, a)));
+  return finish(f, m, sqrt(result(f, m), m.round, operand(f, m, a)));
 }
 
 struct MinMax {
