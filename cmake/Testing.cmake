@@ -17,6 +17,7 @@ function(warploom_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE warploom_options ${ARG_DEPS} GTest::gtest GTest::gtest_main)
+  target_compile_options(${name} PRIVATE -O1)  # optimising the tests themselves would take most of the build
   target_compile_definitions(${name} PRIVATE ${ARG_DEFINITIONS})
   if(ARG_DATA)
     get_filename_component(data ${ARG_DATA} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
