@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "ir/synthetic.hpp"
+
 namespace warploom::ir {
 namespace {
 
@@ -145,6 +147,7 @@ void move_result(const Function& f, Inst& barrier, Block& next) {
                                                   : kBarrierOr;
   read.p.operands = {barrier.p.operands[0], result};
   read.variable = {-1, -1};
+  set_form(read.p);
   next.insts.insert(next.insts.begin(), std::move(read));
   barrier.p.operands.erase(barrier.p.operands.begin());
   barrier.variable.erase(barrier.variable.begin());

@@ -5,6 +5,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "ir/synthetic.hpp"
+
 namespace warploom::ir {
 namespace {
 
@@ -306,6 +308,7 @@ class Flattener {
         b.symbol = c->name;
         test.inst.p.operands = {d, a, b};
         test.inst.variable = {-1, -1, module_variable(c->name)};
+        set_form(test.inst.p);
         code_.insts.push_back(std::move(test));
         code_.insts.push_back(make_branch(next, pred, true));
         WL_TRY(inline_call(caller, scope, *c, returns, args, flat.inst.source, p.line));

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "ir/flatten.hpp"
+#include "ir/synthetic.hpp"
 
 namespace warploom::ir {
 namespace {
@@ -101,6 +102,7 @@ void promote_call_scratch(Function& f, FlatCode& code) {
       if (at == 0) move.inst.p.operands = {piece, reg};
       else move.inst.p.operands = {reg, piece};
       move.inst.variable = {-1, -1};
+      set_form(move.inst.p);
       out.insts.push_back(std::move(move));
     }
   }
