@@ -231,6 +231,9 @@ Shape OperandShapes::pure(const Inst& inst) const {
 
   switch (p.op) {
     case Op::mov:
+      // The pieces of a split value do not have its pattern.
+      if (p.operands[0].kind == Operand::Kind::vector) return varying();
+      [[fallthrough]];
     case Op::cvta:
       return whole_int(p.type()) && p.operands[1].kind != Operand::Kind::vector ? operand(inst, 1) : varying();
     case Op::add:

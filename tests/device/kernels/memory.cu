@@ -125,4 +125,3 @@ __global__ void same_address(int* out) { *out = 1000 + threadIdx.x; }
 
 __global__ void write_at(int* p, long long offset) { p[offset] = 1; }
 __global__ void read_at(const int* p, long long offset, int* out) { *out = p[offset]; }
-__global__ void write_misaligned(char* p) { *reinterpret_cast<int*>(p + 1) = 1; }
