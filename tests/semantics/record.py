@@ -1,6 +1,7 @@
 """Runs the recorded cases on a GPU: record.py DIR, which holds what `semantics_golden write DIR` wrote.
 
-Needs ptxas and the CUDA driver. Kernels that ptxas refuses are left out; results.bin and cases.ran say what the rest gave.
+Needs ptxas and the CUDA driver. Kernels that ptxas refuses are left out; results.bin and cases.ran say what the rest
+gave.
 """
 import ctypes
 import pathlib
