@@ -214,5 +214,113 @@ TEST(Lowering, mov_packs_and_unpacks) {
   EXPECT_EQ(llvm::cast<llvm::ConstantInt>(halves[1])->getZExtValue(), 0x44443333u);
 }
 
+// One instruction of a form, with operands of the types that the table gives.
+struct Sample {
+  ptx::Instr instr;
+  std::string text;
+};
+void add_operands(Sample& sample) {
+  for (const isa::OperandSpec& spec : sample.instr.form->operands) {
+    if (spec.optional) break;
+    ptx::Operand operand;
+    if ((spec.kinds & isa::kPredPair) != 0 && (spec.kinds & isa::kPairDue) != 0) operand.pair = 1;
+    sample.instr.operands.push_back(operand);
+  }
+}
+// Every choice of types, and of each modifier group in turn with the others at their first choice (or absent).
+std::vector<Sample> samples(const isa::Row& row, const isa::Form& form) {
+  std::vector<std::vector<Type>> types = {{}};
+  for (const auto& choices : form.types) {
+    std::vector<std::vector<Type>> longer;
+    for (const auto& prefix : types) {
+      for (const Type t : choices) {
+        longer.push_back(prefix);
+        longer.back().push_back(t);
+      }
+    }
+    types = std::move(longer);
+  }
+  std::vector<isa::ModSet> mods;
+  isa::ModSet least;
+  for (const isa::ModGroup& g : form.groups) {
+    if (g.required) least.set(static_cast<std::size_t>(g.choices[0]));
+  }
+  mods.push_back(least);
+  for (const isa::ModGroup& g : form.groups) {
+    for (const isa::Mod m : g.choices) {
+      isa::ModSet set = least;
+      if (g.required) set.reset(static_cast<std::size_t>(g.choices[0]));
+      mods.push_back(set.set(static_cast<std::size_t>(m)));
+    }
+  }
+  std::vector<Sample> all;
+  for (const auto& t : types) {
+    for (const isa::ModSet& m : mods) {
+      Sample sample;
+      sample.instr.op = row.op;
+      sample.instr.form = &form;
+      sample.instr.mods = m;
+      for (const Type x : t) sample.instr.types[sample.instr.type_count++] = x;
+      sample.text = std::string(form.text) + " with";
+      for (std::size_t i = 0; i < isa::kModCount; ++i) {
+        if (m.test(i)) sample.text += " ." + std::string(isa::name(static_cast<isa::Mod>(i)));
+      }
+      for (const Type x : t) sample.text += " ." + std::string(isa::name(x));
+      add_operands(sample);
+      all.push_back(std::move(sample));
+    }
+  }
+  return all;
+}
+
+// No form of a pure instruction is forgotten, and results have the types of the table.
+TEST(Lowering, every_pure_form_is_lowered) {
+  llvm::LLVMContext context;
+  llvm::Module module("forms", context);
+  llvm::IRBuilder<> b(context);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), false),
+                                          llvm::Function::ExternalLinkage, "forms", module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
+  codegen::OpEnv env{b, 8};
+  std::size_t lowered = 0;
+  for (const isa::Row& row : isa::rows()) {
+    // Addresses and cache policies are the engine's.
+    if (row.op == isa::Op::cvta || row.op == isa::Op::isspacep || row.op == isa::Op::createpolicy) continue;
+    for (const isa::Form& form : row.forms) {
+      if (form.flow != isa::Flow::pure || form.emit == "unsupported") continue;
+      for (const Sample& s : samples(row, form)) {
+        const auto type = [&](std::size_t i) { return codegen::lane_type(context, ptx::operand_type(s.instr, i)); };
+        std::vector<llvm::Value*> in, out;
+        std::vector<llvm::Type*> want;
+        for (std::size_t i = 0; i < s.instr.operands.size(); ++i) {
+          if (ptx::operand_role(s.instr, i) == isa::Role::dst) {
+            want.push_back(env.wide(type(i)));
+            if (s.instr.operands[i].pair == 1) want.push_back(env.wide(b.getInt1Ty()));
+          } else if (form.operands[i].name == "lut") {
+            in.push_back(llvm::ConstantInt::get(env.wide(type(i)), 0x1b));
+          } else {
+            in.push_back(b.CreateLoad(env.wide(type(i)), llvm::Constant::getNullValue(b.getPtrTy())));
+          }
+        }
+        if (row.op == isa::Op::addc || row.op == isa::Op::subc || row.op == isa::Op::madc) {
+          in.push_back(llvm::Constant::getNullValue(env.wide(b.getInt1Ty())));
+        }
+        if (s.instr.has(isa::Mod::cc)) want.push_back(env.wide(b.getInt1Ty()));
+        ASSERT_TRUE(codegen::emit_pure(env, s.instr, in, out)) << s.text;
+        // The pair of a packed comparison is made whether it is asked for or not.
+        if (row.op == isa::Op::setp && out.size() > want.size()) out.resize(want.size());
+        ASSERT_EQ(out.size(), want.size()) << s.text;
+        for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i]->getType(), want[i]) << s.text;
+        ++lowered;
+      }
+    }
+  }
+  b.CreateRetVoid();
+  EXPECT_GT(lowered, 1000u);
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  EXPECT_FALSE(llvm::verifyModule(module, &stream)) << problem;
+}
+
 }  // namespace
 }  // namespace warploom::semantics
