@@ -245,14 +245,14 @@ void video(Cases& all) {
   for (const auto& [op, code] : kOps) {
     for (const unsigned lanes : {2u, 4u}) {
       for (const unsigned signs : {0u, 3u, 5u, 7u}) {
-        for (const char* mod : {"", ".sat", ".add"}) {
+        for (const std::string& mod : {std::string(), std::string(".sat"), std::string(".add")}) {
           ref::Video v;
           v.op = code;
           v.lanes = lanes;
           v.mask = lanes == 2 ? 3 : 15;
           if (lanes == 2) v.a_select = 0x10, v.b_select = 0x32;
           v.d_signed = (signs & 1) != 0, v.a_signed = (signs & 2) != 0, v.b_signed = (signs & 4) != 0;
-          v.sat = mod[1] == 's', v.accumulate = mod[1] == 'a';
+          v.sat = mod == ".sat", v.accumulate = mod == ".add";
           const auto t = [](bool s) { return s ? Type::s32 : Type::u32; };
           std::string text = op + std::to_string(lanes);
           for (const bool s : {v.d_signed, v.a_signed, v.b_signed}) text += s ? ".s32" : ".u32";
