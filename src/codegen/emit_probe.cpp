@@ -41,25 +41,30 @@ void Emitter::probe_divergence(const Inst& inst) {
 }
 
 // Sectors of an access by a full warp whose lanes lie at fixed distances: they depend on the base modulo 32 alone.
-llvm::Value* Emitter::count_runs(const Address& a, std::uint32_t bytes) {
+llvm::Value* Emitter::count_runs(const Address& a, std::uint32_t bytes, observe::AccessKind kind) {
   if (!a.shape.constant_pattern()) return nullptr;
   std::vector<std::uint32_t> table;
   for (std::uint64_t phase = 0; phase < 32; ++phase) {
     std::uint64_t lanes[32];
-    for (std::size_t l = 0; l < 32; ++l) lanes[l] = (1ULL << 40) + phase + static_cast<std::uint64_t>(a.shape.terms[0].pattern[l]);
-    table.push_back(observe::count_sectors(lanes, 0xFFFFFFFF, bytes));
+    for (std::size_t l = 0; l < 32; ++l)
+      lanes[l] = (1ULL << 40) + phase + static_cast<std::uint64_t>(a.shape.terms[0].pattern[l]);
+    table.push_back(observe::is_atomic(kind) ? observe::count_atomic_sectors(lanes, 0xFFFFFFFF, bytes)
+                                             : observe::count_sectors(lanes, 0xFFFFFFFF, bytes));
   }
   llvm::Constant* data = llvm::ConstantDataArray::get(context_, table);
-  auto* global = new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "sectors");
+  auto* global =
+      new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "sectors");
   Value* phase = b_.CreateAnd(a.base, b_.getInt64(31));
-  return b_.CreateZExt(b_.CreateLoad(b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), global, phase)), b_.getInt64Ty());
+  return b_.CreateZExt(b_.CreateLoad(b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), global, phase)),
+                       b_.getInt64Ty());
 }
 
 void Emitter::check_access(const Inst& inst, const Address& a, const Lanes& lanes) {
   Value* at = spill(address_lanes(a), "checked");
   const std::uint32_t bytes = isa::bytes(inst.p.type()) * ptx::vector_width(inst.p);
-  Value* good = call_host("warploom_check", b_.getInt32Ty(),
-                          {ctx_, at, mask_or_all(lanes), b_.getInt32(bytes), b_.getInt32(static_cast<std::uint32_t>(inst.site))});
+  Value* good =
+      call_host("warploom_check", b_.getInt32Ty(),
+                {ctx_, at, mask_or_all(lanes), b_.getInt32(bytes), b_.getInt32(static_cast<std::uint32_t>(inst.site))});
   llvm::BasicBlock* bad = new_block("bad_access");
   llvm::BasicBlock* on = new_block("good_access");
   b_.CreateCondBr(b_.CreateICmpNE(good, b_.getInt32(0)), on, bad);
@@ -71,11 +76,12 @@ void Emitter::check_access(const Inst& inst, const Address& a, const Lanes& lane
 void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lanes) {
   if (inst.site < 0) return;
   if (plan_.checking) check_access(inst, a, lanes);
-  if (!plan_.counting || a.space == Space::param) return;
+  if (!plan_.counting || a.space == Space::param || a.space == Space::constant) return;
   const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
   const std::size_t site = layout.site(idx(inst.site));
   const std::uint32_t bytes = isa::bytes(inst.p.type()) * ptx::vector_width(inst.p);
 
+  const observe::AccessKind kind = plan_.sites[idx(inst.site)].access;
   const bool full = lanes.mask == nullptr && inst.p.guard < 0;
   if (full && a.space != Space::generic && a.space != Space::local) {
     StaticCount& fixed = static_counts_[idx(inst.site)];
@@ -88,25 +94,26 @@ void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lane
       fixed.requests = 1;
       fixed.lanes = 32;
       if (a.space == Space::shared) {
-        fixed.wavefronts = observe::count_wavefronts(at, 0xFFFFFFFF, bytes);
-        fixed.ideal_wavefronts = std::max(1U, bytes * 32 / 128);
-        if (uniform) fixed.ideal_wavefronts = 1;
+        const observe::Wavefronts wavefronts = observe::count_shared(at, 0xFFFFFFFF, bytes, kind);
+        fixed.wavefronts = wavefronts.count;
+        fixed.ideal_wavefronts = wavefronts.ideal;
         return;
       }
       fixed.ideal_sectors = uniform ? (bytes + 31) / 32 : bytes;
       if (uniform) {
-        fixed.sectors = (bytes + 31) / 32;
+        fixed.sectors = observe::is_atomic(kind) ? 32 : (bytes + 31) / 32;
         return;
       }
-      add_counter(site + 1, count_runs(a, bytes));
+      add_counter(site + 1, count_runs(a, bytes, kind));
       return;
     }
   }
   Value* at = spill(address_lanes(a), "counted");
-  const auto space = static_cast<std::uint32_t>(a.space);
+  const std::uint32_t what = static_cast<std::uint32_t>(a.space) | static_cast<std::uint32_t>(kind) << 8;
   call_host("warploom_count", b_.getVoidTy(),
-            {ctx_, at, mask_or_all(lanes), b_.getInt32(bytes), b_.getInt32(space),
-             b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), field(offsetof(WarpContext, counters), b_.getPtrTy(), true), site)});
+            {ctx_, at, mask_or_all(lanes), b_.getInt32(bytes), b_.getInt32(what),
+             b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), field(offsetof(WarpContext, counters), b_.getPtrTy(), true),
+                                           site)});
 }
 
 }  // namespace warploom::codegen

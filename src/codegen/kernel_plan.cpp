@@ -17,6 +17,13 @@ namespace {
 
 std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
 
+// Whether an atomic's value operand is the integer 1 of 32 bits.
+bool is_constant_one(const ptx::Instr& p) {
+  const ptx::Operand& value = p.operands.back();
+  const bool whole = p.type() == Type::u32 || p.type() == Type::s32;
+  return whole && value.kind == ptx::Operand::Kind::imm && value.imm == 1;
+}
+
 // Untyped registers that only ever hold floats are kept as floats, which saves casts in loops.
 Type storage_of(const ir::Value& v, int float_defs, int other_defs) {
   switch (isa::bits(v.type)) {
@@ -130,6 +137,8 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
           if (d.kind == ptx::Operand::Kind::sink || (d.reg >= 0 && !plan->prepared.function->is_read(d.reg)))
             site.access = observe::AccessKind::reduction;
         }
+        if (site.access == observe::AccessKind::reduction && inst.p.has(isa::Mod::add) && is_constant_one(inst.p))
+          site.access = observe::AccessKind::increment;
         site.bytes = isa::bytes(inst.p.type()) * ptx::vector_width(inst.p);
       } else if (inst.p.op == isa::Op::bra && inst.p.guard >= 0) {
         site.kind = observe::Site::Kind::branch;

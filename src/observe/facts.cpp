@@ -202,10 +202,9 @@ Wavefronts count_shared(const std::uint64_t addresses[32], std::uint32_t mask, s
   Wavefronts result;
   const auto pass = [&](std::uint32_t lanes) {
     if (lanes == 0) return;
-    const bool atomic = kind == AccessKind::atomic || kind == AccessKind::reduction;
-    result.count += atomic
-                        ? lanes_per_bank(units, lanes, banks - 1)
-                        : count_distinct(units, lanes, [&](std::uint32_t unit) { return unit & (banks - 1); }).rounds;
+    const bool turns = is_atomic(kind) && kind != AccessKind::increment;
+    result.count += turns ? lanes_per_bank(units, lanes, banks - 1)
+                          : count_distinct(units, lanes, [&](std::uint32_t unit) { return unit & (banks - 1); }).rounds;
     ++result.ideal;
   };
   const std::uint32_t group = banks == 32 ? kAllLanes : (1u << banks) - 1;
@@ -248,10 +247,13 @@ void count_access(isa::Space space, AccessKind kind, const std::uint64_t address
     counts.ideal_sectors += words * ((lanes + 7) / 8);
     return;
   }
-  const bool atomic = kind == AccessKind::atomic || kind == AccessKind::reduction;
   ++counts.requests;
-  counts.sectors += atomic ? count_atomic_sectors(addresses, mask, bytes) : count_sectors(addresses, mask, bytes);
-  counts.ideal_sectors += (lanes * bytes + kSectorBytes - 1) / kSectorBytes;
+  counts.sectors +=
+      is_atomic(kind) ? count_atomic_sectors(addresses, mask, bytes) : count_sectors(addresses, mask, bytes);
+  std::uint64_t different = 0;
+  const std::uint64_t first = addresses[std::countr_zero(mask)];
+  for_lanes(mask, [&](unsigned i) { different |= addresses[i] ^ first; });
+  counts.ideal_sectors += ((different == 0 ? 1 : lanes) * bytes + kSectorBytes - 1) / kSectorBytes;
 }
 
 }  // namespace warploom::observe

@@ -12,33 +12,41 @@
 
 namespace warploom::observe {
 
-enum class AccessKind : std::uint8_t { load, store, atomic, reduction };  // atomic returns a value, reduction does not
+// An atomic's value is read, a reduction's is not; an increment is a 32-bit integer reduction that adds the constant 1,
+// which hardware does at once for all lanes that meet on a word of shared memory.
+enum class AccessKind : std::uint8_t { load, store, atomic, reduction, increment };
+[[nodiscard]] constexpr bool is_atomic(AccessKind kind) { return kind >= AccessKind::atomic; }
 
 // A place in a kernel that is probed. Ids count from 0 within one compiled kernel.
 struct Site {
   enum class Kind : std::uint8_t { access, branch, barrier };
   Kind kind{};
   std::uint32_t id = 0;
-  SourceLoc source;           // from .loc; unknown without -lineinfo
+  SourceLoc source;                   // from .loc; unknown without -lineinfo
   std::vector<SourceLoc> inlined_at;  // innermost first
   std::uint32_t ptx_line = 0;
-  std::string text;           // the PTX instruction as printed
-  isa::Space space{};         // of an access; generic accesses are counted in the space of their address
+  std::string text;    // the PTX instruction as printed
+  isa::Space space{};  // of an access; generic accesses are counted in the space of their address
   AccessKind access{};
-  std::uint32_t bytes = 0;    // one thread's access, vectors included
+  std::uint32_t bytes = 0;  // one thread's access, vectors included
 };
 
 // Counts of one site over one launch, all blocks together.
 struct AccessCounts {
-  std::uint64_t requests = 0;      // warp-level instructions executed with at least one active lane
-  std::uint64_t sectors = 0;       // global, local: 32-byte sectors touched, summed over requests
-  std::uint64_t ideal_sectors = 0; // sectors if the active lanes' bytes were packed
-  std::uint64_t wavefronts = 0;    // shared: passes over the banks
+  std::uint64_t requests = 0;  // warp-level instructions executed with at least one active lane
+  std::uint64_t sectors = 0;   // global, local: 32-byte sectors touched, summed over requests
+  std::uint64_t ideal_sectors =
+      0;                         // sectors if the active lanes' bytes were packed, or of one lane if all touch the same
+  std::uint64_t wavefronts = 0;  // shared: passes over the banks
   std::uint64_t ideal_wavefronts = 0;
   std::uint64_t active_lanes = 0;  // summed over requests
   AccessCounts& operator+=(const AccessCounts& o) {
-    requests += o.requests; sectors += o.sectors; ideal_sectors += o.ideal_sectors;
-    wavefronts += o.wavefronts; ideal_wavefronts += o.ideal_wavefronts; active_lanes += o.active_lanes;
+    requests += o.requests;
+    sectors += o.sectors;
+    ideal_sectors += o.ideal_sectors;
+    wavefronts += o.wavefronts;
+    ideal_wavefronts += o.ideal_wavefronts;
+    active_lanes += o.active_lanes;
     return *this;
   }
 };
@@ -48,18 +56,20 @@ struct BranchCounts {
   std::uint64_t divergent = 0;     // executions where active lanes went both ways
   std::uint64_t active_lanes = 0;  // summed over executions
   BranchCounts& operator+=(const BranchCounts& o) {
-    executed += o.executed; divergent += o.divergent; active_lanes += o.active_lanes;
+    executed += o.executed;
+    divergent += o.divergent;
+    active_lanes += o.active_lanes;
     return *this;
   }
 };
 
 // Static facts of a compiled kernel.
 struct KernelFacts {
-  std::string name;            // mangled
+  std::string name;  // mangled
   std::string demangled;
   std::uint32_t static_shared_bytes = 0;
-  std::uint32_t local_bytes = 0;        // per thread
-  std::uint32_t registers_estimate = 0; // 32-bit registers a thread needs, from liveness
+  std::uint32_t local_bytes = 0;         // per thread
+  std::uint32_t registers_estimate = 0;  // 32-bit registers a thread needs, from liveness
   std::uint32_t barriers = 0;
   std::vector<Site> sites;
 };
@@ -78,7 +88,8 @@ struct LaunchCounts {
   std::uint64_t thread_instructions = 0;  // the same, times active lanes
 };
 
-// One consumer of facts; one file per rule or report builds on this. Called from one thread at a time, after a launch ended.
+// One consumer of facts; one file per rule or report builds on this. Called from one thread at a time, after a launch
+// ended.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -37,8 +37,8 @@ std::int32_t warploom_dispatch(WarpContext* c, std::int32_t blocks, std::int32_t
   return static_cast<std::int32_t>(Exit::barrier);
 }
 
-void warploom_match(const std::uint64_t* values, const std::uint32_t* members, std::uint32_t active, std::uint32_t all, std::uint32_t* out,
-                    std::uint32_t* agree) {
+void warploom_match(const std::uint64_t* values, const std::uint32_t* members, std::uint32_t active, std::uint32_t all,
+                    std::uint32_t* out, std::uint32_t* agree) {
   *agree = 0;
   for (std::uint32_t l = 0; l < 32; ++l) {
     out[l] = 0;
@@ -93,66 +93,44 @@ std::uint64_t warploom_globaltimer() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// Counts one access that has no closed form: into requests, sectors, ideal sectors, wavefronts, ideal wavefronts, lanes.
-void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes, std::uint32_t space,
-                    std::uint64_t* to) {
+// Counts one access that has no closed form: into requests, sectors, ideal sectors, wavefronts, ideal wavefronts,
+// lanes. `what` is the space, and the kind of access in its second byte.
+void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes,
+                    std::uint32_t what, std::uint64_t* to) {
   using namespace warploom;
   if (mask == 0) return;
-  auto kind = static_cast<isa::Space>(space);
+  auto space = static_cast<isa::Space>(what & 0xFF);
   auto* block = static_cast<device::BlockState*>(c->block);
   const std::uint64_t first = addresses[std::countr_zero(mask)];
-  if (kind == isa::Space::generic)
-    kind = block->in_shared(first) ? isa::Space::shared : block->in_local(first) ? isa::Space::local : isa::Space::global;
-  const auto lanes = static_cast<std::uint64_t>(std::popcount(mask));
-  to[0] += 1;
-  to[5] += lanes;
-  if (kind == isa::Space::shared) {
-    // Lanes that read the same place are served together.
-    const bool same = [&] {
-      for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
-        if (addresses[std::countr_zero(rest)] != first) return false;
-      return true;
-    }();
-    to[3] += observe::count_wavefronts(addresses, mask, bytes);
-    to[4] += same ? 1 : std::max<std::uint64_t>(1, (lanes * bytes + 127) / 128);
-    return;
-  }
-  if (kind == isa::Space::local) {
-    // Hardware interleaves local memory: the lanes' copies of one word lie side by side.
+  if (space == isa::Space::generic)
+    space = block->in_shared(first)  ? isa::Space::shared
+            : block->in_local(first) ? isa::Space::local
+                                     : isa::Space::global;
+  if (space == isa::Space::local) {
+    // The rules count from each lane's own base.
     const std::uint32_t stride = block->grid().code->plan().f().local_bytes;
     const auto base = reinterpret_cast<std::uint64_t>(c->local);
-    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-      const auto l = static_cast<std::uint32_t>(std::countr_zero(rest));
-      const std::uint64_t offset = addresses[l] - base - std::uint64_t{l} * stride;
-      addresses[l] = (1ULL << 40) + (offset / 4 * 32 + l) * 4 + offset % 4;
-    }
-    std::uint64_t sectors = 0;
-    for (std::uint32_t word = 0; word < std::max(1U, bytes / 4); ++word) {
-      std::uint64_t at[32];
-      for (std::size_t l = 0; l < 32; ++l) at[l] = addresses[l] + word * 128ULL;
-      sectors += observe::count_sectors(at, mask, std::min(bytes, 4U));
-    }
-    to[1] += sectors;
-    to[2] += (lanes * std::max(bytes, 4U) + 31) / 32;
-    return;
+    for (std::uint32_t l = 0; l < 32; ++l) addresses[l] -= base + std::uint64_t{l} * stride;
   }
-  to[1] += observe::count_sectors(addresses, mask, bytes);
-  const bool same = [&] {
-    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
-      if (addresses[std::countr_zero(rest)] != first) return false;
-    return true;
-  }();
-  to[2] += same ? (bytes + 31) / 32 : (lanes * bytes + 31) / 32;
+  observe::AccessCounts counts;
+  observe::count_access(space, static_cast<observe::AccessKind>(what >> 8), addresses, mask, bytes, counts);
+  to[0] += counts.requests;
+  to[1] += counts.sectors;
+  to[2] += counts.ideal_sectors;
+  to[3] += counts.wavefronts;
+  to[4] += counts.ideal_wavefronts;
+  to[5] += counts.active_lanes;
 }
 
 void warploom_trap(WarpContext* c, std::uint32_t mask, std::int32_t block, std::int32_t index) {
-  static_cast<warploom::device::BlockState*>(c->block)->fail_at(c->warp, mask, warploom::ErrorId::device_trap, "the kernel executed trap",
-                                                                "find the condition that leads there", block,
-                                                                static_cast<std::size_t>(index));
+  static_cast<warploom::device::BlockState*>(c->block)->fail_at(
+      c->warp, mask, warploom::ErrorId::device_trap, "the kernel executed trap", "find the condition that leads there",
+      block, static_cast<std::size_t>(index));
 }
 
-void warploom_assertfail(WarpContext* c, std::uint32_t lane, std::int32_t block, std::int32_t index, const std::uint64_t* message,
-                         const std::uint64_t* file, const std::uint32_t* line, const std::uint64_t* function) {
+void warploom_assertfail(WarpContext* c, std::uint32_t lane, std::int32_t block, std::int32_t index,
+                         const std::uint64_t* message, const std::uint64_t* file, const std::uint32_t* line,
+                         const std::uint64_t* function) {
   const auto text = [](const std::uint64_t* p) {
     const char* s = *reinterpret_cast<const char* const*>(p);
     return s == nullptr ? "" : s;
@@ -167,7 +145,8 @@ void warploom_arrive(WarpContext* c, std::int32_t id, std::int32_t threads, std:
   static_cast<warploom::device::BlockState*>(c->block)->arrive(id, threads, mask);
 }
 
-void warploom_vprintf(WarpContext*, std::uint32_t* result, const std::uint64_t* format, const std::uint64_t* arguments) {
+void warploom_vprintf(WarpContext*, std::uint32_t* result, const std::uint64_t* format,
+                      const std::uint64_t* arguments) {
   *result = static_cast<std::uint32_t>(warploom::device::device_printf(reinterpret_cast<const char*>(*format),
                                                                        reinterpret_cast<const std::byte*>(*arguments)));
 }
@@ -185,18 +164,31 @@ void warploom_free(WarpContext* c, const std::uint64_t* address) {
   if (!ok) b->fail_at(c->warp, 1, warploom::ErrorId::invalid_value, ok.error().what, ok.error().remedy, 0, 0);
 }
 
-std::uint32_t warploom_check(WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes, std::uint32_t site);
+std::uint32_t warploom_check(WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes,
+                             std::uint32_t site);
 
 }  // extern "C"
 
 namespace warploom::device {
 
 std::span<const codegen::HostSymbol> host_symbols() {
-#define WL_SYMBOL(f) {#f, reinterpret_cast<void*>(&f)}
+#define WL_SYMBOL(f)                \
+  {                                 \
+    #f, reinterpret_cast<void*>(&f) \
+  }
   static const std::vector<codegen::HostSymbol> symbols = {
-      WL_SYMBOL(warploom_dispatch), WL_SYMBOL(warploom_match), WL_SYMBOL(warploom_redux), WL_SYMBOL(warploom_globaltimer),
-      WL_SYMBOL(warploom_count), WL_SYMBOL(warploom_trap), WL_SYMBOL(warploom_assertfail), WL_SYMBOL(warploom_arrive),
-      WL_SYMBOL(warploom_vprintf), WL_SYMBOL(warploom_malloc), WL_SYMBOL(warploom_free), WL_SYMBOL(warploom_check),
+      WL_SYMBOL(warploom_dispatch),
+      WL_SYMBOL(warploom_match),
+      WL_SYMBOL(warploom_redux),
+      WL_SYMBOL(warploom_globaltimer),
+      WL_SYMBOL(warploom_count),
+      WL_SYMBOL(warploom_trap),
+      WL_SYMBOL(warploom_assertfail),
+      WL_SYMBOL(warploom_arrive),
+      WL_SYMBOL(warploom_vprintf),
+      WL_SYMBOL(warploom_malloc),
+      WL_SYMBOL(warploom_free),
+      WL_SYMBOL(warploom_check),
       {"memcpy", reinterpret_cast<void*>(static_cast<void* (*)(void*, const void*, std::size_t)>(&std::memcpy))},
       {"memset", reinterpret_cast<void*>(static_cast<void* (*)(void*, int, std::size_t)>(&std::memset))},
   };

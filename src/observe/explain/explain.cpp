@@ -15,7 +15,7 @@ void add(std::vector<T>& sum, const std::vector<T>& more) {
 }
 
 AccessGroup group_of(const Site& site) {
-  const bool atomic = site.access == AccessKind::atomic || site.access == AccessKind::reduction;
+  const bool atomic = is_atomic(site.access);
   const bool store = site.access == AccessKind::store;
   switch (site.space) {
     case isa::Space::shared:
@@ -35,6 +35,8 @@ void add(GroupCounts& sum, const Site& site, const AccessCounts& counts) {
 void spread(KernelData& kernel, const LaunchCounts& counts) {
   std::map<std::tuple<std::string, std::uint32_t>, LineData> lines;
   for (const Site& site : kernel.facts.sites) {
+    // Constant memory has a cache of its own.
+    if (site.space == isa::Space::constant) continue;
     const bool known = site.source.known();
     const auto key = known ? std::tuple(site.source.file, site.source.line) : std::tuple(std::string(), site.ptx_line);
     LineData& line = lines[key];
