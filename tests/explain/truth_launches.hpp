@@ -12,12 +12,13 @@ class TruthLaunches {
   explicit TruthLaunches(const std::string& folder) {
     device.load(folder + "/truth_kernels.cu");
     device.load(folder + "/wide_twins.cu");
+    device.load(folder + "/unrolled_twins.cu");
     make_data();
   }
 
   // All launches of the table, in its order.
   std::vector<KernelData> run_all();
-  // A kernel of wide_twins.cu with the launch of its original.
+  // A kernel of wide_twins.cu or unrolled_twins.cu with the launch of its original.
   KernelData run_twin(const std::string& name);
 
   TruthDevice device;
@@ -120,6 +121,8 @@ inline KernelData TruthLaunches::run_twin(const std::string& name) {
   if (name == "matmul_tiled_conflict_wide<32>") return device.launch(name, {M / 32, M / 32}, {32, 32}, a, b, c, M);
   if (name == "matmul_regtile_wide") return device.launch(name, {M / 64, M / 64}, {256}, a, b, c, M);
   if (name == "reduce_bankconflict_wide") return device.launch(name, {g}, {256}, a, c, N);
+  if (name == "softmax_row_unrolled") return device.launch(name, {512}, {256}, a, c, 1000);
+  if (name == "spmv_scalar_unrolled") return device.launch(name, {R / 128}, {128}, dr, dc, a, b, c, R);
   if (name == "shared_double_stride2_wide") return device.launch(name, {64}, {128}, c);
   return device.launch(name, {g / 2}, {256}, a, c);
 }

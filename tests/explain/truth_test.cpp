@@ -1,6 +1,7 @@
 // Counts of the CPU device against the counters that an H200 gave for the same launches (truth/h200_counters.tsv).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "truth_launches.hpp"
@@ -33,10 +34,27 @@ constexpr Rewritten kRewritten[] = {
     {54, "bank conflicts of loads and stores: fewer", "accesses to s[2t] and s[2t + 1] become accesses of 8 bytes",
      "scan_blelloch_wide"},
 };
+// Launches whose global requests differ because nvcc unrolls a loop before it writes PTX, or ptxas after that, where
+// clang does not or does it in another way: lanes of a warp that go round a different number of times then load in
+// different instructions. The twin (unrolled_twins.cu) has the loop as they unroll it.
+struct Unrolled {
+  int id;
+  const char* counters;
+  const char* twin;
+};
+constexpr Unrolled kUnrolled[] = {{49, "requests of loads and stores: more", "softmax_row_unrolled"},
+                                  {50, "requests and sectors of loads: more", "spmv_scalar_unrolled"}};
+
 // Conflicts may differ by 2 % of the hardware's, or by 1 % of its wavefronts; loads and stores of a launch together.
-// In recordings of the same program conflicts come out differently each time, where global loads fill the cache that
-// shared memory is part of; a few launches go over the limit for that reason alone.
-constexpr int kNoisy[] = {28};  // reduce_sequential: 1743 to 2095 conflicts in four recordings, none by its addresses
+// Global loads that return fill the cache that shared memory is part of, and delay accesses to it: counted as
+// conflicts, they come out differently in every recording and are not there when a block runs alone
+// (SingleBlockIsExact). Where they exceed the limit:
+struct Noisy {
+  int id;
+  std::int64_t least, most;  // conflicts of loads and stores in four recordings
+};
+constexpr Noisy kNoisy[] = {{28, 1743, 2095},       // reduce_sequential
+                            {31, 318179, 319990}};  // blur_halo
 
 const std::vector<tsv::Row>& table() {
   static const auto rows = tsv::read(std::string(WARPLOOM_TEST_DATA) + "/h200_counters.tsv");
@@ -80,10 +98,17 @@ bool close_enough(std::int64_t counted, int id) {
          difference <= 0.01 * static_cast<double>(wavefronts(id, "ld") + wavefronts(id, "st"));
 }
 
-bool is_rewritten(int id) {
-  for (const Rewritten& r : kRewritten)
-    if (r.id == id) return true;
-  return false;
+template <class Exceptions>
+bool is_among(const Exceptions& exceptions, int id) {
+  return std::any_of(std::begin(exceptions), std::end(exceptions), [&](const auto& e) { return e.id == id; });
+}
+void expect_global_equal(const KernelData& kernel, int id) {
+  const auto& load = kernel.group(AccessGroup::global_load).counts;
+  const auto& store = kernel.group(AccessGroup::global_store).counts;
+  EXPECT_EQ(load.requests, requests(id, "global_op_ld"));
+  EXPECT_EQ(load.sectors, sectors(id, "global_op_ld"));
+  EXPECT_EQ(store.requests, requests(id, "global_op_st"));
+  EXPECT_EQ(store.sectors, sectors(id, "global_op_st"));
 }
 
 class Truth : public testing::Test {
@@ -103,13 +128,17 @@ class Truth : public testing::Test {
 
 TEST_F(Truth, GlobalLoadsAndStoresAreExact) {
   for_each_launch([](int id, const KernelData& kernel) {
-    const auto& load = kernel.group(AccessGroup::global_load).counts;
-    const auto& store = kernel.group(AccessGroup::global_store).counts;
-    EXPECT_EQ(load.requests, requests(id, "global_op_ld"));
-    EXPECT_EQ(load.sectors, sectors(id, "global_op_ld"));
-    EXPECT_EQ(store.requests, requests(id, "global_op_st"));
-    EXPECT_EQ(store.sectors, sectors(id, "global_op_st"));
+    if (!is_among(kUnrolled, id)) expect_global_equal(kernel, id);
   });
+}
+
+TEST_F(Truth, GlobalLoadsAndStoresOfLoopsThatNvccAndPtxasUnroll) {
+  for (const Unrolled& u : kUnrolled) {
+    SCOPED_TRACE(std::string(u.twin) + ": " + u.counters);
+    EXPECT_NE(ours()[u.id].group(AccessGroup::global_load).counts.requests, requests(u.id, "global_op_ld"))
+        << "no exception is needed any more";
+    expect_global_equal(launches().run_twin(u.twin), u.id);
+  }
 }
 
 TEST_F(Truth, GlobalAtomics) {
@@ -133,17 +162,19 @@ TEST_F(Truth, LocalMemory) {
 
 TEST_F(Truth, BankConflicts) {
   for_each_launch([](int id, const KernelData& kernel) {
-    if (is_rewritten(id)) return;
+    if (is_among(kRewritten, id) || is_among(kNoisy, id)) return;
     const std::int64_t counted = load_and_store_conflicts(kernel);
-    if (std::find(std::begin(kNoisy), std::end(kNoisy), id) != std::end(kNoisy)) {
-      EXPECT_EQ(counted, 0);
-      EXPECT_LT(conflicts(id, "ld") + conflicts(id, "st"), wavefronts(id, "ld") * 25 / 1000);
-      return;
-    }
     EXPECT_TRUE(close_enough(counted, id))
         << counted << " counted, " << conflicts(id, "ld") + conflicts(id, "st") << " by the hardware of "
         << wavefronts(id, "ld") + wavefronts(id, "st") << " wavefronts";
   });
+  for (const Noisy& noisy : kNoisy) {
+    const std::int64_t counted = load_and_store_conflicts(ours()[noisy.id]);
+    EXPECT_FALSE(close_enough(counted, noisy.id)) << "no exception is needed any more";
+    EXPECT_LT(counted, noisy.least);
+    EXPECT_LT(static_cast<double>(noisy.most - counted),
+              0.05 * static_cast<double>(wavefronts(noisy.id, "ld") + wavefronts(noisy.id, "st")));
+  }
 }
 
 TEST_F(Truth, BankConflictsOfProgramsThatPtxasRewrites) {

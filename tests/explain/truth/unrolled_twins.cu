@@ -57,6 +57,16 @@ __global__ void softmax_row_unrolled(const float* in, float* out, int cols) {
   }
 }
 
+// nvcc as above; ptxas turns its loop into one of sixteen iterations at a time, then eight, then four.
+template <int COUNT>
+__device__ void add_products(int& j, int end, const int* ci, const float* v, const float* x, float& s) {
+#pragma unroll 1
+  for (; end - j >= COUNT; j += COUNT) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) s += v[j + i] * x[ci[j + i]];
+  }
+}
+
 __global__ void spmv_scalar_unrolled(const int* rp, const int* ci, const float* v, const float* x, float* y, int rows) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
   if (r >= rows) return;
@@ -65,12 +75,8 @@ __global__ void spmv_scalar_unrolled(const int* rp, const int* ci, const float* 
   float s = 0;
 #pragma unroll 1
   for (int i = 0; i < rest; ++i, ++j) s += v[j] * x[ci[j]];
-#pragma unroll 1
-  for (; j < end; j += 4) {
-    s += v[j] * x[ci[j]];
-    s += v[j + 1] * x[ci[j + 1]];
-    s += v[j + 2] * x[ci[j + 2]];
-    s += v[j + 3] * x[ci[j + 3]];
-  }
+  add_products<16>(j, end, ci, v, x, s);
+  add_products<8>(j, end, ci, v, x, s);
+  add_products<4>(j, end, ci, v, x, s);
   y[r] = s;
 }
