@@ -79,7 +79,13 @@ struct Row {
   std::string_view edge;    // edge values for generated tests
 };
 
+// A set that forms name: ".rnd" stands for one of "rn rz rm rp".
+struct NamedSet {
+  std::string_view name, members;
+};
+
 [[nodiscard]] std::span<const Row> rows();
+[[nodiscard]] std::span<const NamedSet> named_sets();
 [[nodiscard]] const Row& row(Op op);
 // Row of a base mnemonic ("add", "bar", "cp"); nullptr when there is none.
 [[nodiscard]] const Row* find_row(std::string_view base);

@@ -23,7 +23,8 @@ std::string register_of(Type type, int n) {
     default: break;
   }
   switch (isa::bits(type)) {
-    case 8: case 16: return "%rs" + i;
+    case 8: return "%rb" + i;
+    case 16: return "%rs" + i;
     case 64: return "%rd" + i;
     case 128: return "%rq" + i;
     default: return "%r" + i;
@@ -203,7 +204,7 @@ std::vector<std::string> register_misfits(const isa::Row& row, const isa::Form& 
     for (std::size_t t = 0; t < types; ++t) {
       Selection s = decode_selection(form, 0);
       if (spec.type_slot >= 0) s.types[static_cast<std::size_t>(spec.type_slot)] = t;
-      for (const char* other : {"%p9", "%rs9", "%r9", "%rd9", "%f9", "%fd9", "h16", "u16", "s16", "u32", "s32", "u64",
+      for (const char* other : {"%p9", "%rb9", "%rs9", "%r9", "%rd9", "%f9", "%fd9", "h16", "u16", "s16", "u32", "s32", "u64",
                                 "s64", "5", "-7", "0f3F800000", "0d3FF0000000000000", "1.5", "%tid.x", "%clock64",
                                 "global", "{%r1, %r2}"}) {
         Writer w(row, form, s);
@@ -221,7 +222,7 @@ std::string module_of(const std::vector<std::string>& instructions) {
       ".version 9.0\n.target sm_100a\n.address_size 64\n"
       ".func callee() { ret; }\n.global .align 8 .b8 global[64];\n"
       ".entry kernel(.param .align 16 .b8 incoming[64])\n{\n"
-      ".reg .pred %p<20>;\n.reg .b16 %rs<20>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .b128 %rq<20>;\n"
+      ".reg .pred %p<20>;\n.reg .b8 %rb<20>;\n.reg .b16 %rs<20>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .b128 %rq<20>;\n"
       ".reg .f32 %f<20>;\n.reg .f64 %fd<20>;\n.reg .f16 h16;\n.reg .u16 u16;\n.reg .s16 s16;\n.reg .u32 u32;\n"
       ".reg .s32 s32;\n.reg .u64 u64;\n.reg .s64 s64;\n.reg .f16x2 h32;\n.param .align 16 .b8 outgoing[64];\ntable: .branchtargets END;\n";
   for (auto lines = std::count(text.begin(), text.end(), '\n'); lines + 1 < kFirstLine; ++lines) text += "\n";

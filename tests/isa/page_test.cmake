@@ -1,0 +1,10 @@
+# Compares docs/reference/ptx.md with what isagen writes today; WARPLOOM_BLESS=1 rewrites it instead.
+separate_arguments(TABLES)
+execute_process(COMMAND ${ISAGEN} page ${OUT} ${TABLES} COMMAND_ERROR_IS_FATAL ANY)
+if(DEFINED ENV{WARPLOOM_BLESS})
+  configure_file(${OUT} ${PAGE} COPYONLY)
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${OUT} ${PAGE} RESULT_VARIABLE different)
+if(different)
+  message(FATAL_ERROR "docs/reference/ptx.md is not what the tables say; run `make bless` and look at git diff")
+endif()
