@@ -11,8 +11,9 @@ namespace {
 
 static_assert(std::size(kRows) == kOpCount && std::size(kModNames) == kModCount);
 
-constexpr std::array<std::string_view, 13> kFlowNames = {"pure",  "load",   "store", "atomic", "barrier", "warp_sync", "fence",
-                                                         "branch", "call", "exit",  "trap",   "hint",    "clock"};
+constexpr std::array<std::string_view, 13> kFlowNames = {"pure",      "load",  "store",  "atomic", "barrier",
+                                                         "warp_sync", "fence", "branch", "call",   "exit",
+                                                         "trap",      "hint",  "clock"};
 
 std::string json_string(std::string_view text) {
   std::string out = "\"";
@@ -93,8 +94,9 @@ std::string to_json() {
       if (!form.reason.empty()) out += ", \"reason\": " + json_string(form.reason);
       out += ", \"modifiers\": [";
       for (const ModGroup& group : form.groups)
-        out += std::string(&group == form.groups.data() ? "" : ", ") + "{\"required\": " +
-               (group.required ? "true" : "false") + ", \"choices\": " + json_list(group.choices) + "}";
+        out += std::string(&group == form.groups.data() ? "" : ", ") +
+               "{\"required\": " + (group.required ? "true" : "false") + ", \"choices\": " + json_list(group.choices) +
+               "}";
       out += "], \"types\": [";
       for (const auto& position : form.types) out += (&position == form.types.data() ? "" : ", ") + json_list(position);
       out += "]";

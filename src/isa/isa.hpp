@@ -18,8 +18,8 @@ namespace warploom::isa {
 // A few Mods are two words whose order matters or that only occur together: "row.col", "xorsign.abs".
 using ModSet = std::bitset<kModCount>;
 
-[[nodiscard]] std::string_view name(Op op);   // "add"
-[[nodiscard]] std::string_view name(Mod mod); // "ftz", without the dot
+[[nodiscard]] std::string_view name(Op op);    // "add"
+[[nodiscard]] std::string_view name(Mod mod);  // "ftz", without the dot
 
 // One modifier position of a form: at most one of `choices` may stand; a required one must.
 struct ModGroup {
@@ -31,18 +31,28 @@ enum class Role : std::uint8_t { dst, src, dst_src };
 
 // What may stand in an operand position; a set.
 enum OperandKind : std::uint16_t {
-  kReg = 1, kImm = 2, kAddress = 4, kLabel = 8, kSymbol = 16, kVector = 32, kSreg = 64, kSink = 128,
+  kReg = 1,
+  kImm = 2,
+  kAddress = 4,
+  kLabel = 8,
+  kSymbol = 16,
+  kVector = 32,
+  kSreg = 64,
+  kSink = 128,
   kPredPair = 256,  // "d|p"
   kNegPred = 512,   // "!p"
-  kFunc = 1024, kParamList = 2048, kTargets = 4096,
+  kFunc = 1024,
+  kParamList = 2048,
+  kTargets = 4096,
   kPairDue = 8192,  // with kPredPair: the second result must stand
 };
 
 struct OperandSpec {
   std::string_view name;  // "d", "a", "b", ...
   Role role;
-  std::uint16_t kinds;    // OperandKind set
-  std::int8_t type_slot;  // >= 0: the instruction's types[type_slot]; -1: `fixed`; -2: twice as wide as types[0] (mul.wide)
+  std::uint16_t kinds;  // OperandKind set
+  std::int8_t
+      type_slot;  // >= 0: the instruction's types[type_slot]; -1: `fixed`; -2: twice as wide as types[0] (mul.wide)
   Type fixed;
   bool optional = false;
 };
@@ -53,14 +63,28 @@ struct Since {
 };
 
 // What an instruction does beside computing its results.
-enum class Flow : std::uint8_t { pure, load, store, atomic, barrier, warp_sync, fence, branch, call, exit, trap, hint, clock };
+enum class Flow : std::uint8_t {
+  pure,
+  load,
+  store,
+  atomic,
+  barrier,
+  warp_sync,
+  fence,
+  branch,
+  call,
+  exit,
+  trap,
+  hint,
+  clock
+};
 
 struct Form {
-  std::string_view text;                         // as the table has it, for instance "add{.sat}.s32 d, a, b"
+  std::string_view text;  // as the table has it, for instance "add{.sat}.s32 d, a, b"
   std::span<const ModGroup> groups;
   std::span<const std::span<const Type>> types;  // allowed types for each type position, in order
   std::span<const OperandSpec> operands;
-  std::uint8_t groups_before_types;              // printing order only
+  std::uint8_t groups_before_types;  // printing order only
   Since since;
   Flow flow;                // of the row unless this form differs
   std::string_view emit;    // the same; "unsupported" for a form the CPU device refuses

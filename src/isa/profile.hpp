@@ -11,17 +11,18 @@
 
 namespace warploom::isa {
 
-// Figures from the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", and vendor data sheets.
+// Figures from the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", and vendor data
+// sheets.
 struct GpuProfile {
-  std::string name;     // "h200"
-  std::string title;    // "NVIDIA H200"
+  std::string name;       // "h200"
+  std::string title;      // "NVIDIA H200"
   std::uint32_t sm = 90;  // compute capability, times ten
   std::uint32_t sm_count = 132;
   std::uint32_t max_threads_per_block = 1024;
   std::array<std::uint32_t, 3> max_block{1024, 1024, 64};
   std::array<std::uint64_t, 3> max_grid{2147483647, 65535, 65535};
-  std::uint32_t static_shared_limit = 48 * 1024;       // bytes a kernel gets without opting in
-  std::uint32_t shared_per_block = 227 * 1024;         // opt-in maximum, static and dynamic together
+  std::uint32_t static_shared_limit = 48 * 1024;  // bytes a kernel gets without opting in
+  std::uint32_t shared_per_block = 227 * 1024;    // opt-in maximum, static and dynamic together
   std::uint32_t shared_per_sm = 228 * 1024;
   std::uint32_t reserved_shared_per_block = 1024;
   std::uint32_t shared_granularity = 128;

@@ -7,13 +7,37 @@
 namespace warploom::isa {
 
 enum class Type : std::uint8_t {
-  none, pred,
-  b1, b8, b16, b32, b64, b128,
-  u4, u8, u16, u32, u64,
-  s4, s8, s16, s32, s64,
-  f16, f16x2, bf16, bf16x2, tf32, f32, f64,
-  u16x2, s16x2,
-  e4m3, e5m2, e4m3x2, e5m2x2,
+  none,
+  pred,
+  b1,
+  b8,
+  b16,
+  b32,
+  b64,
+  b128,
+  u4,
+  u8,
+  u16,
+  u32,
+  u64,
+  s4,
+  s8,
+  s16,
+  s32,
+  s64,
+  f16,
+  f16x2,
+  bf16,
+  bf16x2,
+  tf32,
+  f32,
+  f64,
+  u16x2,
+  s16x2,
+  e4m3,
+  e5m2,
+  e4m3x2,
+  e5m2x2,
 };
 
 enum class Space : std::uint8_t { generic, reg, sreg, constant, global, local, param, shared };
@@ -21,14 +45,35 @@ enum class Space : std::uint8_t { generic, reg, sreg, constant, global, local, p
 [[nodiscard]] constexpr unsigned bits(Type t) {
   switch (t) {
     case Type::none: return 0;
-    case Type::pred: case Type::b1: return 1;
-    case Type::u4: case Type::s4: return 4;
-    case Type::b8: case Type::u8: case Type::s8: case Type::e4m3: case Type::e5m2: return 8;
-    case Type::b16: case Type::u16: case Type::s16: case Type::f16: case Type::bf16:
-    case Type::e4m3x2: case Type::e5m2x2: return 16;
-    case Type::b32: case Type::u32: case Type::s32: case Type::f32: case Type::f16x2: case Type::bf16x2:
-    case Type::tf32: case Type::u16x2: case Type::s16x2: return 32;
-    case Type::b64: case Type::u64: case Type::s64: case Type::f64: return 64;
+    case Type::pred:
+    case Type::b1: return 1;
+    case Type::u4:
+    case Type::s4: return 4;
+    case Type::b8:
+    case Type::u8:
+    case Type::s8:
+    case Type::e4m3:
+    case Type::e5m2: return 8;
+    case Type::b16:
+    case Type::u16:
+    case Type::s16:
+    case Type::f16:
+    case Type::bf16:
+    case Type::e4m3x2:
+    case Type::e5m2x2: return 16;
+    case Type::b32:
+    case Type::u32:
+    case Type::s32:
+    case Type::f32:
+    case Type::f16x2:
+    case Type::bf16x2:
+    case Type::tf32:
+    case Type::u16x2:
+    case Type::s16x2: return 32;
+    case Type::b64:
+    case Type::u64:
+    case Type::s64:
+    case Type::f64: return 64;
     case Type::b128: return 128;
   }
   return 0;

@@ -55,8 +55,8 @@ struct Reader {
   bool hex_float(std::size_t count, Constant& out) {
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      if (digit_value(cursor.raw(i)) > 15) return fail(count == 8 ? "0f is followed by 8 hexadecimal digits"
-                                                                  : "0d is followed by 16 hexadecimal digits");
+      if (digit_value(cursor.raw(i)) > 15)
+        return fail(count == 8 ? "0f is followed by 8 hexadecimal digits" : "0d is followed by 16 hexadecimal digits");
       value = value << 4 | digit_value(cursor.raw(i));
     }
     if (in_word(cursor.raw(count))) return fail("floating-point constant has too many digits");
@@ -68,10 +68,14 @@ struct Reader {
   bool number(Constant& out) {
     if (cursor.raw() == '0') {
       switch (cursor.raw(1)) {
-        case 'x': case 'X': cursor.advance(2); return digits(16, out);
-        case 'b': case 'B': cursor.advance(2); return digits(2, out);
-        case 'f': case 'F': cursor.advance(2); return hex_float(8, out);
-        case 'd': case 'D': cursor.advance(2); return hex_float(16, out);
+        case 'x':
+        case 'X': cursor.advance(2); return digits(16, out);
+        case 'b':
+        case 'B': cursor.advance(2); return digits(2, out);
+        case 'f':
+        case 'F': cursor.advance(2); return hex_float(8, out);
+        case 'd':
+        case 'D': cursor.advance(2); return hex_float(16, out);
         default: break;
       }
     }
@@ -122,9 +126,12 @@ struct Reader {
       case '-':
         cursor.advance(1);
         if (!unary(out)) return false;
-        if (out.kind == Constant::Kind::f32) out.bits ^= 0x80000000u;
-        else if (out.kind == Constant::Kind::f64) out.bits ^= 1ull << 63;
-        else out.bits = 0 - out.bits;
+        if (out.kind == Constant::Kind::f32)
+          out.bits ^= 0x80000000u;
+        else if (out.kind == Constant::Kind::f64)
+          out.bits ^= 1ull << 63;
+        else
+          out.bits = 0 - out.bits;
         return true;
       case '~':
       case '!': {
@@ -141,9 +148,11 @@ struct Reader {
 
   // Binary operator standing here, with its precedence; 0 when there is none.
   int binary(std::string_view& spelling) {
-    static constexpr struct { std::string_view text; int precedence; } kOps[] = {
-        {"<<", 8}, {">>", 8}, {"<=", 7}, {">=", 7}, {"==", 6}, {"!=", 6}, {"&&", 2}, {"||", 1}, {"*", 10}, {"/", 10},
-        {"%", 10}, {"+", 9},  {"-", 9},  {"<", 7},  {">", 7},  {"&", 5},  {"^", 4},  {"|", 3}};
+    static constexpr struct {
+      std::string_view text;
+      int precedence;
+    } kOps[] = {{"<<", 8}, {">>", 8}, {"<=", 7}, {">=", 7}, {"==", 6}, {"!=", 6}, {"&&", 2}, {"||", 1}, {"*", 10},
+                {"/", 10}, {"%", 10}, {"+", 9},  {"-", 9},  {"<", 7},  {">", 7},  {"&", 5},  {"^", 4},  {"|", 3}};
     if (cursor.peek() == '\0') return 0;
     for (const auto& op : kOps) {
       if (!cursor.rest().starts_with(op.text)) continue;
@@ -162,28 +171,49 @@ struct Reader {
     const auto sx = static_cast<std::int64_t>(x), sy = static_cast<std::int64_t>(y);
     std::uint64_t r = 0;
     bool comparison = true;
-    if (op == "<") r = u ? x < y : sx < sy;
-    else if (op == ">") r = u ? x > y : sx > sy;
-    else if (op == "<=") r = u ? x <= y : sx <= sy;
-    else if (op == ">=") r = u ? x >= y : sx >= sy;
-    else if (op == "==") r = x == y;
-    else if (op == "!=") r = x != y;
-    else if (op == "&&") r = x != 0 && y != 0;
-    else if (op == "||") r = x != 0 || y != 0;
-    else comparison = false;
+    if (op == "<")
+      r = u ? x < y : sx < sy;
+    else if (op == ">")
+      r = u ? x > y : sx > sy;
+    else if (op == "<=")
+      r = u ? x <= y : sx <= sy;
+    else if (op == ">=")
+      r = u ? x >= y : sx >= sy;
+    else if (op == "==")
+      r = x == y;
+    else if (op == "!=")
+      r = x != y;
+    else if (op == "&&")
+      r = x != 0 && y != 0;
+    else if (op == "||")
+      r = x != 0 || y != 0;
+    else
+      comparison = false;
     if (!comparison) {
-      if (op == "+") r = x + y;
-      else if (op == "-") r = x - y;
-      else if (op == "*") r = x * y;
-      else if (op == "&") r = x & y;
-      else if (op == "|") r = x | y;
-      else if (op == "^") r = x ^ y;
-      else if (op == "<<") r = y > 63 ? 0 : x << y;
-      else if (op == ">>") r = a.is_unsigned ? (y > 63 ? 0 : x >> y) : static_cast<std::uint64_t>(sx >> (y > 63 ? 63 : y));
-      else if (y == 0) return fail("division by zero in a constant");
-      else if (!u && sy == -1) r = op == "/" ? 0 - x : 0;
-      else if (op == "/") r = u ? x / y : static_cast<std::uint64_t>(sx / sy);
-      else r = u ? x % y : static_cast<std::uint64_t>(sx % sy);
+      if (op == "+")
+        r = x + y;
+      else if (op == "-")
+        r = x - y;
+      else if (op == "*")
+        r = x * y;
+      else if (op == "&")
+        r = x & y;
+      else if (op == "|")
+        r = x | y;
+      else if (op == "^")
+        r = x ^ y;
+      else if (op == "<<")
+        r = y > 63 ? 0 : x << y;
+      else if (op == ">>")
+        r = a.is_unsigned ? (y > 63 ? 0 : x >> y) : static_cast<std::uint64_t>(sx >> (y > 63 ? 63 : y));
+      else if (y == 0)
+        return fail("division by zero in a constant");
+      else if (!u && sy == -1)
+        r = op == "/" ? 0 - x : 0;
+      else if (op == "/")
+        r = u ? x / y : static_cast<std::uint64_t>(sx / sy);
+      else
+        r = u ? x % y : static_cast<std::uint64_t>(sx % sy);
     }
     a.bits = r;
     a.is_unsigned = !comparison && u;
@@ -193,11 +223,16 @@ struct Reader {
   bool apply_float(std::string_view op, Constant& a, const Constant& b) {
     const auto x = std::bit_cast<double>(as_f64_bits(a)), y = std::bit_cast<double>(as_f64_bits(b));
     double r = 0;
-    if (op == "+") r = x + y;
-    else if (op == "-") r = x - y;
-    else if (op == "*") r = x * y;
-    else if (op == "/") r = x / y;
-    else return fail("this operator needs integers");
+    if (op == "+")
+      r = x + y;
+    else if (op == "-")
+      r = x - y;
+    else if (op == "*")
+      r = x * y;
+    else if (op == "/")
+      r = x / y;
+    else
+      return fail("this operator needs integers");
     a = {Constant::Kind::f64, false, std::bit_cast<std::uint64_t>(r)};
     return true;
   }

@@ -7,12 +7,18 @@
 namespace warploom::ptx {
 
 bool variable_space(std::string_view directive, isa::Space& out) {
-  if (directive == "global") out = isa::Space::global;
-  else if (directive == "const") out = isa::Space::constant;
-  else if (directive == "shared") out = isa::Space::shared;
-  else if (directive == "local") out = isa::Space::local;
-  else if (directive == "param") out = isa::Space::param;
-  else return false;
+  if (directive == "global")
+    out = isa::Space::global;
+  else if (directive == "const")
+    out = isa::Space::constant;
+  else if (directive == "shared")
+    out = isa::Space::shared;
+  else if (directive == "local")
+    out = isa::Space::local;
+  else if (directive == "param")
+    out = isa::Space::param;
+  else
+    return false;
   return true;
 }
 
@@ -112,8 +118,7 @@ bool ParserBase::variables(isa::Space space, Linkage linkage, std::vector<Variab
       return fail(ErrorId::ptx_syntax, "unknown directive '." + std::string(word) + "' in a declaration", begin);
     }
   }
-  if (common.type == isa::Type::none || common.type == isa::Type::pred)
-    return syntax("type of the variable is due");
+  if (common.type == isa::Type::none || common.type == isa::Type::pred) return syntax("type of the variable is due");
   do {
     Variable variable = common;
     std::string_view word;
@@ -196,15 +201,9 @@ bool ParserBase::initialiser_level(Variable& variable, const std::vector<std::ui
   if (!expect('{')) return false;
   if (cursor_.accept('}')) return true;
   std::uint64_t index = 0;
-  // Inner braces may be left out: the values then fill the elements in order.
-  const bool flat = level + 1 < dims.size() && cursor_.peek() != '{';
-  if (flat) stride = isa::bytes(variable.type);
-  std::uint64_t extent = dims[level];
-  if (flat)
-    for (std::size_t i = level + 1; i < dims.size(); ++i) extent *= dims[i];
   do {
-    if (index >= extent) return syntax("too many initialisers for '" + variable.name + "'");
-    if (!initialiser_level(variable, dims, flat ? dims.size() : level + 1, begin + index * stride)) return false;
+    if (index >= dims[level]) return syntax("too many initialisers for '" + variable.name + "'");
+    if (!initialiser_level(variable, dims, level + 1, begin + index * stride)) return false;
     ++index;
   } while (cursor_.accept(','));
   return expect('}');
@@ -296,8 +295,7 @@ bool ParserBase::parameters(std::vector<Param>& out) {
   do {
     const std::size_t begin = cursor_.offset();
     const std::string_view space = cursor_.dotted();
-    if (space != "param" && space != "reg")
-      return fail(ErrorId::ptx_syntax, "'.param' or '.reg' is due", begin);
+    if (space != "param" && space != "reg") return fail(ErrorId::ptx_syntax, "'.param' or '.reg' is due", begin);
     Param param;
     param.in_register = space == "reg";
     if (!parameter(param, false)) return false;

@@ -118,15 +118,19 @@ void explain(std::string_view mnemonic, const Decoded& d, Complaint& why) {
     std::string text;
     int score = modifiers_fit(form, row.forms[i], d.mods, &text);
     if (types_fit(form, d)) {
-      score += 45;
+      score += 60;
     } else if (score == 100) {
-      text = form.types.size() == d.type_count ? "does not take this type" : "needs " + std::to_string(form.types.size()) +
-             (form.types.size() == 1 ? " type" : " types");
+      text = form.types.size() == d.type_count
+                 ? "does not take this type"
+                 : "needs " + std::to_string(form.types.size()) + (form.types.size() == 1 ? " type" : " types");
     }
     if (score <= best) continue;
     best = score;
     nearest = &form;
-    why.what = "'" + std::string(mnemonic) + "': " + d.row->name.data() + " " + text;
+    why.what = "'" + std::string(mnemonic) + "': " + std::string(d.row->name);
+    if (types_fit(form, d))
+      for (std::size_t t = 0; t < d.type_count; ++t) (why.what += '.') += isa::name(d.types[t]);
+    why.what += " " + text;
   }
   why.id = ErrorId::ptx_invalid;
   if (nearest != nullptr) why.remedy = "nearest form: " + std::string(nearest->text);
@@ -144,8 +148,11 @@ bool vector_fits(std::string_view mnemonic, const Decoded& d, Complaint& why) {
   const bool wide = !elsewhere && total == 256 && (element == 32 || element == 64) && memory;
   const bool hint = has(Mod::L2__evict_first) || has(Mod::L2__evict_last) || has(Mod::L2__evict_normal);
   if (wide || (total <= 128 && (width < 8 || memory) && !(hint && memory))) return true;
-  why = {ErrorId::ptx_invalid, "'" + std::string(mnemonic) + "': " +
-             (hint && memory ? "an L2 eviction hint needs .v8.b32 or .v4.b64" : "the vector is too large"), {}, -1};
+  why = {ErrorId::ptx_invalid,
+         "'" + std::string(mnemonic) +
+             "': " + (hint && memory ? "an L2 eviction hint needs .v8.b32 or .v4.b64" : "the vector is too large"),
+         {},
+         -1};
   return false;
 }
 
@@ -212,8 +219,9 @@ bool decode(std::string_view mnemonic, Decoded& out, Complaint& why) {
         for (const auto& position : form.types)
           for (const isa::Type known : position) nearest.offer(isa::name(known));
       }
-      why = {ErrorId::ptx_invalid, "unknown modifier '." + std::string(parts[i]) + "' in '" + std::string(mnemonic) + "'",
-             nearest.hint(), -1};
+      why = {ErrorId::ptx_invalid,
+             "unknown modifier '." + std::string(parts[i]) + "' in '" + std::string(mnemonic) + "'", nearest.hint(),
+             -1};
       return false;
     }
     out.mods.set(static_cast<std::size_t>(mod));

@@ -102,7 +102,7 @@ struct Param {
   isa::Type type{};
   std::uint32_t align = 1;
   std::uint32_t bytes = 0;
-  bool is_array = false;   // .b8 name[N]: a struct by value
+  bool is_array = false;     // .b8 name[N]: a struct by value
   bool in_register = false;  // .reg parameter of a .func, named as a register of its body
   std::uint32_t offset = 0;  // in the parameter buffer of a kernel
 };
@@ -120,7 +120,7 @@ struct Body {
   std::vector<Register> registers;  // of all scopes; scopes are resolved by the parser
   std::vector<Instr> instrs;
   std::map<std::string, std::uint32_t> labels;  // unique name -> index of the next instruction
-  std::vector<Variable> variables;  // .local, .shared, .param of the body, scoped names made unique
+  std::vector<Variable> variables;              // .local, .shared, .param of the body, scoped names made unique
   std::vector<Loc> locs;
   std::map<std::string, std::vector<std::string>> branch_targets;  // .branchtargets
   std::map<std::string, Prototype> prototypes;                     // .callprototype
@@ -159,7 +159,7 @@ struct Module {
   std::string target;  // "sm_80"
   bool debug = false;
   std::uint32_t address_bits = 64;
-  std::map<std::uint32_t, std::string> files;  // .file
+  std::map<std::uint32_t, std::string> files;        // .file
   std::map<std::string, std::string> debug_strings;  // labels of .debug_str, for Loc::function
   std::vector<Variable> variables;
   std::vector<Function> functions;
@@ -171,7 +171,8 @@ struct Module {
 
 // Parses directives and declarations; finds the extent of each body without parsing it.
 Result<std::shared_ptr<Module>> parse(std::string text, std::string name = "<ptx>");
-// Parses, resolves and verifies one body. An instruction the table does not know is an error that names it and its line.
+// Parses, resolves and verifies one body. An instruction the table does not know is an error that names it and its
+// line.
 Result<std::shared_ptr<Body>> parse_body(const Module& module, const Function& function);
 
 std::string print(const Module& module, const Body& body, const Instr& instr);

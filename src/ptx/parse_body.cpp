@@ -50,7 +50,9 @@ class BodyParser : ParserBase {
  public:
   BodyParser(const Module& module, const Function& function, Body& body)
       : ParserBase(module, Cursor(module.text, function.body_begin, function.body_end, function.body_line)),
-        module_(module), function_(function), body_(body) {}
+        module_(module),
+        function_(function),
+        body_(body) {}
 
   std::optional<Diag> run() {
     scopes_.emplace_back();
@@ -165,7 +167,8 @@ class BodyParser : ParserBase {
       cursor_ = saved;
     }
     std::string unique(word);
-    while (body_.labels.contains(unique) || inner_names_.contains(unique) || find(unique) != nullptr) unique = std::string(word) + "$" + std::to_string(++renamed_);
+    while (body_.labels.contains(unique) || inner_names_.contains(unique) || find(unique) != nullptr)
+      unique = std::string(word) + "$" + std::to_string(++renamed_);
     const auto position = static_cast<std::uint32_t>(body_.instrs.size());
     body_.labels.emplace(unique, position);
     inner_names_.insert(unique);
@@ -302,9 +305,12 @@ class BodyParser : ParserBase {
     while (cursor_.peek() == '.') {
       const std::size_t begin = cursor_.offset();
       const std::string_view word = cursor_.dotted();
-      if (word == "v2" || word == "v4") width = static_cast<std::uint8_t>(word[1] - '0');
-      else if (isa::type_from_name(word) != isa::Type::none) type = isa::type_from_name(word);
-      else return fail(ErrorId::ptx_syntax, "unknown type '." + std::string(word) + "'", begin);
+      if (word == "v2" || word == "v4")
+        width = static_cast<std::uint8_t>(word[1] - '0');
+      else if (isa::type_from_name(word) != isa::Type::none)
+        type = isa::type_from_name(word);
+      else
+        return fail(ErrorId::ptx_syntax, "unknown type '." + std::string(word) + "'", begin);
     }
     if (type == isa::Type::none) return syntax("type of the registers is due");
     do {
@@ -317,8 +323,9 @@ class BodyParser : ParserBase {
         std::uint64_t count = 0;
         // Digits only: a full expression would read the closing > as a comparison.
         if (!is_digit(cursor_.peek())) return syntax("number of registers is due");
-        while (is_digit(cursor_.raw()) && count <= kMostRegisters) {
-          count = count * 10 + static_cast<std::uint64_t>(cursor_.raw() - '0');
+        while (is_digit(cursor_.raw())) {
+          count =
+              std::min<std::uint64_t>(count * 10 + static_cast<std::uint64_t>(cursor_.raw() - '0'), kMostRegisters + 1);
           cursor_.advance(1);
         }
         if (!expect('>')) return false;
@@ -378,7 +385,8 @@ class BodyParser : ParserBase {
         number = parse_number(word.substr(prefix.size()));
       }
       for (const RegisterRange& range : s.ranges) {
-        if (range.prefix == prefix && number < range.count) return found(range.first + static_cast<std::int32_t>(number));
+        if (range.prefix == prefix && number < range.count)
+          return found(range.first + static_cast<std::int32_t>(number));
         if (range.prefix.size() > prefix.size() && word.starts_with(range.prefix)) {
           const std::uint32_t n = parse_number(word.substr(range.prefix.size()));
           if (n < range.count) return found(range.first + static_cast<std::int32_t>(n));
@@ -577,9 +585,12 @@ class BodyParser : ParserBase {
       const std::size_t offset = cursor_.offset();
       Operand base;
       if (!named(base, kInside)) return false;
-      if (base.kind == Operand::Kind::reg) out.reg = base.reg;
-      else if (base.kind == Operand::Kind::symbol) out.symbol = std::move(base.symbol);
-      else return fail(ErrorId::ptx_invalid, "an address starts with a register, a symbol or a number", offset);
+      if (base.kind == Operand::Kind::reg)
+        out.reg = base.reg;
+      else if (base.kind == Operand::Kind::symbol)
+        out.symbol = std::move(base.symbol);
+      else
+        return fail(ErrorId::ptx_invalid, "an address starts with a register, a symbol or a number", offset);
       out.imm = base.imm;
     }
     if (starts_constant(cursor_.peek())) {
@@ -706,6 +717,20 @@ class BodyParser : ParserBase {
     return true;
   }
 
+  // "%r0 to %r9" when the name has the prefix of declared registers but a number outside their range.
+  std::string range_hint(std::string_view word) const {
+    for (const Scope& s : scopes_)
+      for (const RegisterRange& range : s.ranges) {
+        const bool same =
+            word.starts_with(range.prefix) && word.size() > range.prefix.size() &&
+            std::all_of(word.begin() + static_cast<std::ptrdiff_t>(range.prefix.size()), word.end(), is_digit);
+        if (same && range.count != 0)
+          return "declared are " + std::string(range.prefix) + "0 to " + std::string(range.prefix) +
+                 std::to_string(range.count - 1);
+      }
+    return "";
+  }
+
   bool unknown_name(std::string_view word, std::size_t offset, const char* kind) {
     Nearest nearest(word);
     for (const Scope& s : scopes_)
@@ -718,8 +743,9 @@ class BodyParser : ParserBase {
       for (const Variable& v : module_.variables) nearest.offer(v.name);
       for (const Function& f : module_.functions) nearest.offer(f.name);
     }
+    std::string hint = range_hint(word);
     return fail(ErrorId::ptx_undefined_name, std::string(kind) + " '" + std::string(word) + "' is not declared", offset,
-                nearest.hint());
+                hint.empty() ? nearest.hint() : hint);
   }
 };
 

@@ -60,8 +60,10 @@ class ModuleParser : ParserBase {
     module_.version_major = major;
     module_.version_minor = minor;
     if (major == 0 || major > 9)
-      return fail(ErrorId::ptx_version, "PTX version " + std::to_string(major) + "." + std::to_string(minor) +
-                                            " is not known; versions 1 to 9 are", begin);
+      return fail(
+          ErrorId::ptx_version,
+          "PTX version " + std::to_string(major) + "." + std::to_string(minor) + " is not known; versions 1 to 9 are",
+          begin);
     return true;
   }
 
@@ -145,10 +147,14 @@ class ModuleParser : ParserBase {
     bool managed = false;
     for (;;) {
       isa::Space space;
-      if (word == "extern") linkage = Linkage::external;
-      else if (word == "visible") linkage = Linkage::visible;
-      else if (word == "weak") linkage = Linkage::weak;
-      else if (word == "common") linkage = Linkage::common;
+      if (word == "extern")
+        linkage = Linkage::external;
+      else if (word == "visible")
+        linkage = Linkage::visible;
+      else if (word == "weak")
+        linkage = Linkage::weak;
+      else if (word == "common")
+        linkage = Linkage::common;
       else if (word == "attribute") {
         if (!attribute(managed)) return false;
       } else if (word == "entry" || word == "func") {

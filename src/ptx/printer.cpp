@@ -46,8 +46,10 @@ std::string print_operand(const Body& body, const Operand& o) {
       out += "[";
       const bool based = o.reg >= 0 || !o.symbol.empty();
       out += o.reg >= 0 ? register_name(body, o.reg) : o.symbol;
-      if (based) out += o.imm != 0 ? signed_offset(o.imm) : "";
-      else out += std::to_string(static_cast<std::int64_t>(o.imm));
+      if (based)
+        out += o.imm != 0 ? signed_offset(o.imm) : "";
+      else
+        out += std::to_string(static_cast<std::int64_t>(o.imm));
       if (!o.elements.empty()) out += ", " + print_elements(body, o.elements);
       out += "]";
       break;
@@ -109,9 +111,12 @@ std::string print_initialiser(const Variable& v) {
     }
     std::uint64_t bits = 0;
     for (unsigned i = 0; i < step && i < 8; ++i) bits |= std::uint64_t{v.init[offset + i]} << (8 * i);
-    if (v.type == isa::Type::f32) out += hex("0f", bits, 8);
-    else if (v.type == isa::Type::f64) out += hex("0d", bits, 16);
-    else out += std::to_string(bits);
+    if (v.type == isa::Type::f32)
+      out += hex("0f", bits, 8);
+    else if (v.type == isa::Type::f64)
+      out += hex("0d", bits, 16);
+    else
+      out += std::to_string(bits);
   }
   return out;
 }
@@ -150,7 +155,8 @@ std::string print_header(const Function& f) {
   if (!f.params.empty() || !f.is_entry) out += print_params(f.params);
   const auto dims = [&](const char* name, const Dim3& d) {
     if (d.x != 0)
-      out += std::string("\n.") + name + " " + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z);
+      out += std::string("\n.") + name + " " + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " +
+             std::to_string(d.z);
   };
   dims("maxntid", f.maxntid);
   dims("reqntid", f.reqntid);
@@ -164,8 +170,8 @@ std::string print_registers(const Function& function, const Body& body) {
   std::string out;
   std::size_t own = 0;  // register parameters come first and are declared by the header
   for (const auto* list : {&function.params, &function.returns})
-    own += static_cast<std::size_t>(std::count_if(list->begin(), list->end(),
-                                                  [](const Param& p) { return p.in_register && !p.name.empty(); }));
+    own += static_cast<std::size_t>(
+        std::count_if(list->begin(), list->end(), [](const Param& p) { return p.in_register && !p.name.empty(); }));
   for (std::size_t i = own; i < body.registers.size();) {
     // A run such as %r0, %r1, ... is declared as %r<n>.
     const Register& first = body.registers[i];
@@ -175,7 +181,8 @@ std::string print_registers(const Function& function, const Body& body) {
       while (i + n < body.registers.size() && body.registers[i + n].type == first.type &&
              body.registers[i + n].name == prefix + std::to_string(n))
         ++n;
-      if (n > 1) out += "\t.reg ." + std::string(isa::name(first.type)) + " " + prefix + "<" + std::to_string(n) + ">;\n";
+      if (n > 1)
+        out += "\t.reg ." + std::string(isa::name(first.type)) + " " + prefix + "<" + std::to_string(n) + ">;\n";
     }
     if (n == 1) out += "\t.reg ." + std::string(isa::name(first.type)) + " " + first.name + ";\n";
     i += n;
@@ -185,7 +192,8 @@ std::string print_registers(const Function& function, const Body& body) {
 
 // A .loc names its function by a label of .debug_str.
 std::string print_loc(const Module& module, const Body& body, const Loc& loc) {
-  std::string out = "\t.loc " + std::to_string(loc.file) + " " + std::to_string(loc.line) + " " + std::to_string(loc.column);
+  std::string out =
+      "\t.loc " + std::to_string(loc.file) + " " + std::to_string(loc.line) + " " + std::to_string(loc.column);
   if (!loc.function.empty()) {
     const auto it = std::find_if(module.debug_strings.begin(), module.debug_strings.end(),
                                  [&](const auto& entry) { return entry.second == loc.function; });
@@ -203,7 +211,8 @@ std::string print_loc(const Module& module, const Body& body, const Loc& loc) {
 
 std::string print(const Module&, const Body& body, const Instr& instr) {
   std::string out;
-  if (instr.guard >= 0) out += std::string("@") + (instr.guard_negated ? "!" : "") + register_name(body, instr.guard) + " ";
+  if (instr.guard >= 0)
+    out += std::string("@") + (instr.guard_negated ? "!" : "") + register_name(body, instr.guard) + " ";
   print_mnemonic(instr, out);
   bool first = true;
   const bool call = instr.op == isa::Op::call;

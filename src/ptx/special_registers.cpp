@@ -9,19 +9,55 @@
 namespace warploom::ptx {
 namespace {
 
-constexpr std::array<std::string_view, 24> kComponents = {
-    "%tid.x",           "%tid.y",           "%tid.z",           "%ntid.x",          "%ntid.y",          "%ntid.z",
-    "%ctaid.x",         "%ctaid.y",         "%ctaid.z",         "%nctaid.x",        "%nctaid.y",        "%nctaid.z",
-    "%clusterid.x",     "%clusterid.y",     "%clusterid.z",     "%nclusterid.x",    "%nclusterid.y",    "%nclusterid.z",
-    "%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z", "%cluster_nctaid.x", "%cluster_nctaid.y",
-    "%cluster_nctaid.z"};
-constexpr std::array<std::string_view, 25> kWords = {
-    "%laneid",          "%warpid",       "%nwarpid",        "%smid",            "%nsmid",
-    "%lanemask_eq",     "%lanemask_le",  "%lanemask_lt",    "%lanemask_ge",     "%lanemask_gt",
-    "%clock",           "%clock_hi",     "%globaltimer_lo", "%globaltimer_hi",  "%cluster_ctarank",
-    "%cluster_nctarank", "%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size", "%reserved_smem_offset_begin",
-    "%reserved_smem_offset_end", "%reserved_smem_offset_cap", "%reserved_smem_offset_0", "%reserved_smem_offset_1",
-    "%is_explicit_cluster"};
+constexpr std::array<std::string_view, 24> kComponents = {"%tid.x",
+                                                          "%tid.y",
+                                                          "%tid.z",
+                                                          "%ntid.x",
+                                                          "%ntid.y",
+                                                          "%ntid.z",
+                                                          "%ctaid.x",
+                                                          "%ctaid.y",
+                                                          "%ctaid.z",
+                                                          "%nctaid.x",
+                                                          "%nctaid.y",
+                                                          "%nctaid.z",
+                                                          "%clusterid.x",
+                                                          "%clusterid.y",
+                                                          "%clusterid.z",
+                                                          "%nclusterid.x",
+                                                          "%nclusterid.y",
+                                                          "%nclusterid.z",
+                                                          "%cluster_ctaid.x",
+                                                          "%cluster_ctaid.y",
+                                                          "%cluster_ctaid.z",
+                                                          "%cluster_nctaid.x",
+                                                          "%cluster_nctaid.y",
+                                                          "%cluster_nctaid.z"};
+constexpr std::array<std::string_view, 25> kWords = {"%laneid",
+                                                     "%warpid",
+                                                     "%nwarpid",
+                                                     "%smid",
+                                                     "%nsmid",
+                                                     "%lanemask_eq",
+                                                     "%lanemask_le",
+                                                     "%lanemask_lt",
+                                                     "%lanemask_ge",
+                                                     "%lanemask_gt",
+                                                     "%clock",
+                                                     "%clock_hi",
+                                                     "%globaltimer_lo",
+                                                     "%globaltimer_hi",
+                                                     "%cluster_ctarank",
+                                                     "%cluster_nctarank",
+                                                     "%total_smem_size",
+                                                     "%aggr_smem_size",
+                                                     "%dynamic_smem_size",
+                                                     "%reserved_smem_offset_begin",
+                                                     "%reserved_smem_offset_end",
+                                                     "%reserved_smem_offset_cap",
+                                                     "%reserved_smem_offset_0",
+                                                     "%reserved_smem_offset_1",
+                                                     "%is_explicit_cluster"};
 constexpr std::array<std::string_view, 4> kLong = {"%clock64", "%globaltimer", "%gridid", "%current_graph_exec"};
 
 struct Names {

@@ -29,7 +29,8 @@ const char* kind_name(Kind kind) {
   switch (kind) {
     case Kind::reg: return "a register";
     case Kind::imm: return "an integer constant";
-    case Kind::imm_f32: case Kind::imm_f64: return "a floating-point constant";
+    case Kind::imm_f32:
+    case Kind::imm_f64: return "a floating-point constant";
     case Kind::sreg: return "a special register";
     case Kind::symbol: return "a symbol";
     case Kind::address: return "an address";
@@ -44,8 +45,16 @@ const char* kind_name(Kind kind) {
 // Bit sizes and float types whose registers are declared with a plain type of the same width.
 bool is_packed(Type t) {
   switch (t) {
-    case Type::f16x2: case Type::bf16x2: case Type::u16x2: case Type::s16x2: case Type::tf32: case Type::bf16:
-    case Type::e4m3: case Type::e5m2: case Type::e4m3x2: case Type::e5m2x2: return true;
+    case Type::f16x2:
+    case Type::bf16x2:
+    case Type::u16x2:
+    case Type::s16x2:
+    case Type::tf32:
+    case Type::bf16:
+    case Type::e4m3:
+    case Type::e5m2:
+    case Type::e4m3x2:
+    case Type::e5m2x2: return true;
     default: return false;
   }
 }
@@ -96,8 +105,9 @@ struct Match {
     if (count > form.operands.size() || count + optional < form.operands.size()) {
       const std::size_t least = form.operands.size() - optional;
       return complain(std::min(count, least),
-                      "needs " + (optional == 0 ? std::to_string(least)
-                                                : std::to_string(least) + " to " + std::to_string(form.operands.size())) +
+                      "needs " +
+                          (optional == 0 ? std::to_string(least)
+                                         : std::to_string(least) + " to " + std::to_string(form.operands.size())) +
                           " operands and has " + std::to_string(count));
     }
     const bool hinted = instr.has(isa::Mod::L2__cache_hint);
@@ -115,7 +125,9 @@ struct Match {
   bool kind_allowed(const Operand& o, std::uint16_t kinds) const {
     switch (o.kind) {
       case Kind::reg: return (kinds & (isa::kReg | isa::kFunc)) != 0;
-      case Kind::imm: case Kind::imm_f32: case Kind::imm_f64: return (kinds & isa::kImm) != 0;
+      case Kind::imm:
+      case Kind::imm_f32:
+      case Kind::imm_f64: return (kinds & isa::kImm) != 0;
       case Kind::sreg: return (kinds & isa::kSreg) != 0;
       case Kind::symbol: return (kinds & (isa::kSymbol | isa::kFunc | isa::kTargets)) != 0;
       case Kind::address: return (kinds & isa::kAddress) != 0;
@@ -136,13 +148,17 @@ struct Match {
     if (o.pair == -1 && (spec.kinds & isa::kPairDue) != 0) return complain(i, name + " needs a second result, '|p'");
     if (o.pair != -1 && (spec.kinds & isa::kPredPair) == 0) return complain(i, name + " takes no '|'");
     if (o.negated && (spec.kinds & isa::kNegPred) == 0) return complain(i, name + " takes no '!'");
-    const Type type = spec_type(spec, instr.types);
+    // What nothing executes yet is described only as far as parsing needs: no types.
+    const bool described = decoded.row->emit != "unsupported";
+    const Type type = described ? spec_type(spec, instr.types) : Type::none;
     switch (o.kind) {
       case Kind::reg: return scalar_due(i, spec, name) && register_ok(i, o, type, name);
       case Kind::imm:
-        if (isa::is_float(type) || is_packed(type)) return complain(i, name + " of type " + dotted(type) + " cannot be an integer");
+        if (isa::is_float(type) || is_packed(type))
+          return complain(i, name + " of type " + dotted(type) + " cannot be an integer");
         return barrier_ok(i, o, spec) && scalar_due(i, spec, name);
-      case Kind::imm_f32: case Kind::imm_f64:
+      case Kind::imm_f32:
+      case Kind::imm_f64:
         if (!scalar_due(i, spec, name)) return false;
         if (type == Type::f32 || type == Type::f64 || type == Type::none) return true;
         if (o.kind == Kind::imm_f32 ? type == Type::b32 : type == Type::b64) return true;
@@ -162,16 +178,17 @@ struct Match {
 
   bool register_ok(std::size_t i, const Operand& o, Type type, const std::string& name) {
     const Register& r = registers[static_cast<std::size_t>(o.reg)];
-    // What nothing executes yet is described only as far as parsing needs.
-    if (decoded.row->emit == "unsupported" || register_fits(r.type, type, relaxed())) return true;
+    if (register_fits(r.type, type, relaxed())) return true;
     return complain(i, name + " of type " + dotted(type) + " cannot be the " + dotted(r.type) + " register " + r.name);
   }
 
   bool sreg_ok(std::size_t i, const Operand& o, Type type, const std::string& name) {
     const Type actual = special_register(o.symbol);
     bool same = actual == type || (actual != Type::pred && type != Type::pred && !isa::is_float(type));
-    if (instr.op == isa::Op::mov) same = same && (isa::bits(actual) == 64) == (isa::bits(type) == 64);
-    else same = same && isa::bits(actual) >= isa::bits(type);
+    if (instr.op == isa::Op::mov)
+      same = same && (isa::bits(actual) == 64) == (isa::bits(type) == 64);
+    else
+      same = same && isa::bits(actual) >= isa::bits(type);
     return same || complain(i, name + " of type " + dotted(type) + " cannot be " + o.symbol);
   }
 
@@ -189,7 +206,7 @@ struct Match {
         default: element = Type::b64; break;
       }
     } else if (const unsigned width = vector_width(instr); decoded.row->flow != isa::Flow::pure || width > 1) {
-      if (element != Type::none && decoded.row->emit != "unsupported" && o.elements.size() != width)
+      if (element != Type::none && o.elements.size() != width)
         return complain(i, name + " has " + std::to_string(o.elements.size()) + " elements where " +
                                std::to_string(width) + " are due");
     }
@@ -265,7 +282,8 @@ isa::Role operand_role(const Instr& instr, std::size_t index) {
 isa::Space space_of(const Instr& instr) {
   using isa::Mod;
   if (instr.has(Mod::global)) return isa::Space::global;
-  if (instr.has(Mod::shared) || instr.has(Mod::shared__cta) || instr.has(Mod::shared__cluster)) return isa::Space::shared;
+  if (instr.has(Mod::shared) || instr.has(Mod::shared__cta) || instr.has(Mod::shared__cluster))
+    return isa::Space::shared;
   if (instr.has(Mod::local)) return isa::Space::local;
   if (instr.has(Mod::const_)) return isa::Space::constant;
   if (instr.has(Mod::param) || instr.has(Mod::param__entry) || instr.has(Mod::param__func)) return isa::Space::param;

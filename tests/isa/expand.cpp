@@ -35,14 +35,15 @@ class Writer {
  public:
   Writer(const isa::Row& row, const isa::Form& form, const Selection& s) : row_(row), form_(form) {
     for (std::size_t i = 0; i < form.groups.size(); ++i)
-      mods_.push_back(s.groups[i] < form.groups[i].choices.size() ? std::string(isa::name(form.groups[i].choices[s.groups[i]]))
-                                                                  : "");
+      mods_.push_back(s.groups[i] < form.groups[i].choices.size()
+                          ? std::string(isa::name(form.groups[i].choices[s.groups[i]]))
+                          : "");
     for (std::size_t i = 0; i < form.types.size(); ++i) types_.push_back(form.types[i][s.types[i]]);
   }
 
   std::vector<std::string> mods_;
   std::vector<Type> types_;
-  std::string extra_;  // foreign modifier
+  std::string extra_;          // foreign modifier
   std::size_t replaced_ = 99;  // operand that is `replacement_` instead
   std::string replacement_;
 
@@ -164,7 +165,8 @@ std::vector<std::string> near_misses(const isa::Row& row, const isa::Form& form)
   std::vector<std::string> own;
   for (const isa::ModGroup& g : form.groups)
     for (const isa::Mod m : g.choices) own.emplace_back(isa::name(m));
-  std::vector<std::string> foreign = {"sat", "ftz", "rn", "lo", "cc", "v2", "global", "sync", "relaxed", "wide", "approx"};
+  std::vector<std::string> foreign = {"sat",    "ftz",  "rn",      "lo",   "cc",    "v2",
+                                      "global", "sync", "relaxed", "wide", "approx"};
   for (const isa::Form& other : row.forms)
     for (const isa::ModGroup& g : other.groups) foreign.emplace_back(isa::name(g.choices[0]));
   // A second choice of a required group is a near miss too.
@@ -184,8 +186,9 @@ std::vector<std::string> near_misses(const isa::Row& row, const isa::Form& form)
     out.push_back(w.text());
   }
   for (std::size_t i = 0; i < form.types.size(); ++i)
-    for (const Type t : {Type::b16, Type::b32, Type::b64, Type::u8, Type::u16, Type::u32, Type::u64, Type::s16, Type::s32,
-                         Type::s64, Type::f16, Type::f16x2, Type::bf16, Type::bf16x2, Type::f32, Type::f64, Type::pred}) {
+    for (const Type t :
+         {Type::b16, Type::b32, Type::b64, Type::u8, Type::u16, Type::u32, Type::u64, Type::s16, Type::s32, Type::s64,
+          Type::f16, Type::f16x2, Type::bf16, Type::bf16x2, Type::f32, Type::f64, Type::pred}) {
       if (std::find(form.types[i].begin(), form.types[i].end(), t) != form.types[i].end()) continue;
       Writer w(row, form, base);
       w.types_[i] = t;
@@ -204,9 +207,10 @@ std::vector<std::string> register_misfits(const isa::Row& row, const isa::Form& 
     for (std::size_t t = 0; t < types; ++t) {
       Selection s = decode_selection(form, 0);
       if (spec.type_slot >= 0) s.types[static_cast<std::size_t>(spec.type_slot)] = t;
-      for (const char* other : {"%p9", "%rb9", "%rs9", "%r9", "%rd9", "%f9", "%fd9", "h16", "u16", "s16", "u32", "s32", "u64",
-                                "s64", "5", "-7", "0f3F800000", "0d3FF0000000000000", "1.5", "%tid.x", "%clock64",
-                                "global", "{%r1, %r2}"}) {
+      for (const char* other :
+           {"%p9", "%rb9",   "%rs9",     "%r9",    "%rd9",      "%f9", "%fd9", "h16",        "u16",
+            "s16", "u32",    "s32",      "u64",    "s64",       "5",   "-7",   "0f3F800000", "0d3FF0000000000000",
+            "1.5", "%tid.x", "%clock64", "global", "{%r1, %r2}"}) {
         Writer w(row, form, s);
         w.replaced_ = i;
         w.replacement_ = other;
@@ -222,9 +226,11 @@ std::string module_of(const std::vector<std::string>& instructions) {
       ".version 9.0\n.target sm_100a\n.address_size 64\n"
       ".func callee() { ret; }\n.global .align 8 .b8 global[64];\n"
       ".entry kernel(.param .align 16 .b8 incoming[64])\n{\n"
-      ".reg .pred %p<20>;\n.reg .b8 %rb<20>;\n.reg .b16 %rs<20>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .b128 %rq<20>;\n"
+      ".reg .pred %p<20>;\n.reg .b8 %rb<20>;\n.reg .b16 %rs<20>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .b128 "
+      "%rq<20>;\n"
       ".reg .f32 %f<20>;\n.reg .f64 %fd<20>;\n.reg .f16 h16;\n.reg .u16 u16;\n.reg .s16 s16;\n.reg .u32 u32;\n"
-      ".reg .s32 s32;\n.reg .u64 u64;\n.reg .s64 s64;\n.reg .f16x2 h32;\n.param .align 16 .b8 outgoing[64];\ntable: .branchtargets END;\n";
+      ".reg .s32 s32;\n.reg .u64 u64;\n.reg .s64 s64;\n.reg .f16x2 h32;\n.param .align 16 .b8 outgoing[64];\ntable: "
+      ".branchtargets END;\n";
   for (auto lines = std::count(text.begin(), text.end(), '\n'); lines + 1 < kFirstLine; ++lines) text += "\n";
   for (const std::string& instruction : instructions) text += instruction + "\n";
   return text + "END:\nret;\n}\n";

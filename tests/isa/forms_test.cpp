@@ -44,7 +44,8 @@ struct Ledger {
 };
 
 std::string ptxas() {
-  for (const char* candidate : {static_cast<const char*>(std::getenv("PTXAS")), "/usr/local/cuda/bin/ptxas", "/usr/bin/ptxas"})
+  for (const char* candidate :
+       {static_cast<const char*>(std::getenv("PTXAS")), "/usr/local/cuda/bin/ptxas", "/usr/bin/ptxas"})
     if (candidate != nullptr && access(candidate, X_OK) == 0) return candidate;
   return "";
 }
@@ -148,8 +149,8 @@ void compare_with_ptxas(const std::vector<std::string>& instructions) {
     ADD_FAILURE() << instructions[i] << "\n  ours: " << (ours.empty() ? "accepted" : ours)
                   << "\n  ptxas: " << (theirs == judge.rejected.end() ? "accepted" : theirs->second);
   }
-  std::printf("%zu instructions, %d differences, %d of them in the ledger\n", instructions.size(), differences + excused,
-              excused);
+  std::printf("%zu instructions, %d differences, %d of them in the ledger\n", instructions.size(),
+              differences + excused, excused);
   EXPECT_EQ(differences, 0);
 }
 
@@ -161,7 +162,8 @@ TEST(Forms, EveryFormIsAccepted) {
     const std::string error = our_error(text);
     if (error.empty()) continue;
     // The size of a vector is a rule over width, type and space that no single position can state.
-    if (error.find("vector is too large") != std::string::npos || error.find("eviction hint needs") != std::string::npos)
+    if (error.find("vector is too large") != std::string::npos ||
+        error.find("eviction hint needs") != std::string::npos)
       ++limited;
     else if (++failures < 20)
       ADD_FAILURE() << text << "\n" << error;

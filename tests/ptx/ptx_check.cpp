@@ -59,8 +59,8 @@ int check(const std::string& path) {
     std::size_t i = 0;
     while (i < second->size() && i < printed->size() && (*second)[i] == (*printed)[i]) ++i;
     const std::size_t from = printed->rfind('\n', i);
-    std::printf("%s: printed text differs when parsed again:\n%s\n%s\n", path.c_str(), printed->substr(from, 200).c_str(),
-                second->substr(from, 200).c_str());
+    std::printf("%s: printed text differs when parsed again:\n%s\n%s\n", path.c_str(),
+                printed->substr(from, 200).c_str(), second->substr(from, 200).c_str());
     return 1;
   }
   return 0;

@@ -45,10 +45,10 @@ struct Row {
   std::vector<Form> forms;
 };
 
-const Strings kTypes = {"pred", "b1",   "b8",     "b16", "b32",   "b64",   "b128", "u4",   "u8",   "u16",
-                        "u32",  "u64",  "s4",     "s8",  "s16",   "s32",   "s64",  "f16",  "f16x2", "bf16",
-                        "bf16x2", "tf32", "f32",  "f64", "u16x2", "s16x2", "e4m3", "e5m2", "e4m3x2", "e5m2x2"};
-const Strings kFlows = {"pure",  "load",   "store", "atomic", "barrier", "warp_sync", "fence",
+const Strings kTypes = {"pred",   "b1",   "b8",  "b16", "b32",   "b64",   "b128", "u4",   "u8",     "u16",
+                        "u32",    "u64",  "s4",  "s8",  "s16",   "s32",   "s64",  "f16",  "f16x2",  "bf16",
+                        "bf16x2", "tf32", "f32", "f64", "u16x2", "s16x2", "e4m3", "e5m2", "e4m3x2", "e5m2x2"};
+const Strings kFlows = {"pure",   "load", "store", "atomic", "barrier", "warp_sync", "fence",
                         "branch", "call", "exit",  "trap",   "hint",    "clock"};
 
 std::string g_where;
@@ -58,7 +58,9 @@ std::string g_where;
   std::exit(1);
 }
 
-bool contains(const Strings& list, const std::string& s) { return std::find(list.begin(), list.end(), s) != list.end(); }
+bool contains(const Strings& list, const std::string& s) {
+  return std::find(list.begin(), list.end(), s) != list.end();
+}
 
 Strings split(const std::string& text, char at) {
   Strings parts;
@@ -280,9 +282,9 @@ class Table {
     std::string kinds;
     if (const auto paren = text.find('('); paren != std::string::npos) {
       const std::map<std::string, std::string> names = {
-          {"reg", "kReg"},       {"imm", "kImm"},   {"address", "kAddress"}, {"label", "kLabel"},
-          {"symbol", "kSymbol"}, {"vector", "kVector"}, {"sreg", "kSreg"},   {"sink", "kSink"},
-          {"pair", "kPredPair"}, {"func", "kFunc"}, {"params", "kParamList"}, {"targets", "kTargets"}};
+          {"reg", "kReg"},       {"imm", "kImm"},       {"address", "kAddress"},  {"label", "kLabel"},
+          {"symbol", "kSymbol"}, {"vector", "kVector"}, {"sreg", "kSreg"},        {"sink", "kSink"},
+          {"pair", "kPredPair"}, {"func", "kFunc"},     {"params", "kParamList"}, {"targets", "kTargets"}};
       for (const std::string& word : words(text.substr(paren + 1, text.find(')') - paren - 1))) {
         if (!names.contains(word)) fail("unknown operand kind '" + word + "'");
         kinds += (kinds.empty() ? "" : " | ") + names.at(word);
@@ -322,9 +324,10 @@ class Table {
 
 std::string enumerator(const std::string& spelling) {
   static const std::set<std::string> keywords = {
-      "and", "or",  "xor", "not",   "const", "volatile", "auto",  "break", "case",    "char",   "class", "default",
-      "do",  "else", "float", "for", "if",   "int",      "long",  "new",   "private", "public", "register", "short",
-      "static", "switch", "this", "union", "using", "void", "while", "bool", "double", "export", "extern", "inline"};
+      "and",   "or",    "xor",     "not",    "const",    "volatile", "auto",   "break",  "case",
+      "char",  "class", "default", "do",     "else",     "float",    "for",    "if",     "int",
+      "long",  "new",   "private", "public", "register", "short",    "static", "switch", "this",
+      "union", "using", "void",    "while",  "bool",     "double",   "export", "extern", "inline"};
   std::string out;
   for (const char c : spelling) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (std::isdigit(static_cast<unsigned char>(out[0]))) out = "m_" + out;
@@ -395,11 +398,12 @@ std::string write_table(const Table& table) {
       }
       for (const Operand& op : form.operands)
         operands.push_back("{" + literal(op.name) + ", Role::" + op.role + ", " + op.kinds + ", " +
-                           std::to_string(op.type_slot) + ", Type::" + op.fixed + (op.optional ? ", true}" : ", false}"));
+                           std::to_string(op.type_slot) + ", Type::" + op.fixed +
+                           (op.optional ? ", true}" : ", false}"));
       forms.push_back("{" + literal(form.text) + ", " + arrays.add("ModGroup", "kG", groups) + ", " +
                       arrays.add("std::span<const Type>", "kS", types) + ", " +
-                      arrays.add("OperandSpec", "kO", operands) + ", " + std::to_string(form.groups_before_types) + ", {" +
-                      std::to_string(form.ptx_major) + ", " + std::to_string(form.ptx_minor) + ", " +
+                      arrays.add("OperandSpec", "kO", operands) + ", " + std::to_string(form.groups_before_types) +
+                      ", {" + std::to_string(form.ptx_major) + ", " + std::to_string(form.ptx_minor) + ", " +
                       std::to_string(form.sm) + "}, Flow::" + form.flow + ", " + literal(form.emit) + ", " +
                       literal(form.reason) + "}");
     }
@@ -413,8 +417,8 @@ std::string write_table(const Table& table) {
   for (const auto& [name, members] : table.named_sets())
     sets += "  {" + literal(name) + ", " + literal(joined(members)) + "},\n";
   return "// Generated by isagen from src/isa/*.isa; do not edit.\n" + arrays.text() + "constexpr Row kRows[] = {\n" +
-         rows_text + "};\nconstexpr std::string_view kModNames[] = {\n" + names + "};\nconstexpr NamedSet kNamedSets[] = {\n" +
-         sets + "};\n";
+         rows_text + "};\nconstexpr std::string_view kModNames[] = {\n" + names +
+         "};\nconstexpr NamedSet kNamedSets[] = {\n" + sets + "};\n";
 }
 
 std::string write_page(const Table& table) {
@@ -428,10 +432,12 @@ std::string write_page(const Table& table) {
   out << "# PTX instructions\n\nGenerated from `src/isa/*.isa` by `isagen`; do not edit. " << table.rows.size()
       << " instructions, " << forms << " forms, of which the CPU device refuses " << refused
       << ".\n\nNotation: `.name` is required, `{.name}` optional, `a|b` one of them; modifiers may stand in any order, "
-         "types keep theirs. Operands: `d` result, `d|p` with an optional predicate result (`d||p`: required), `[a]` address, "
+         "types keep theirs. Operands: `d` result, `d|p` with an optional predicate result (`d||p`: required), `[a]` "
+         "address, "
          "`{{a}}` register or vector, `<a>` constant only, `!p` predicate that may be negated, `?a` may be left out; "
          "`a:u32` has that type, `a:1` the second type of the instruction, others the first.\n\n"
-         "Numbers behind titles are sections of the PTX ISA manual. Names such as `.rnd` stand for the sets at the end.\n";
+         "Numbers behind titles are sections of the PTX ISA manual. Names such as `.rnd` stand for the sets at the "
+         "end.\n";
   for (const Row& row : table.rows) {
     out << "\n## " << row.name << "\n" << row.title << " (" << row.section << ")";
     if (!row.reason.empty()) out << "; **refused by the CPU device**: " << row.reason;
