@@ -1,8 +1,6 @@
 // The launches of truth/truth.cu, with the same data, on the CPU device: results in the order of h200_counters.tsv.
 #pragma once
 
-#include <cmath>
-
 #include "truth_device.hpp"
 
 namespace warploom::truth {
@@ -20,6 +18,9 @@ class TruthLaunches {
   std::vector<KernelData> run_all();
   // A kernel of wide_twins.cu or unrolled_twins.cu with the launch of its original.
   KernelData run_twin(const std::string& name);
+
+  // The launches of truth/single_block.cu, in the order of h200_single_block.tsv; twins stand in for their originals.
+  std::vector<KernelData> run_single_blocks();
 
   TruthDevice device;
   std::vector<unsigned char> histogram_input;
@@ -113,6 +114,37 @@ inline std::vector<KernelData> TruthLaunches::run_all() {
   run("scan_blelloch", {g / 2}, T, a, c);
   run("tiny_blocks", {1024}, {1}, c, 1024);
   run("stencil3d", {4, 32, 64}, {32, 4, 2}, a, c, 128);
+  return out;
+}
+
+inline std::vector<KernelData> TruthLaunches::run_single_blocks() {
+  std::vector<KernelData> out;
+  const auto run = [&](const std::string& name, Dim block, auto... args) {
+    out.push_back(device.launch(name, {}, block, args...));
+  };
+  const Dim b16{16, 16}, b328{32, 8}, b32{32, 32}, b128{128}, b256{256};
+  run("transpose_tile<0>", b328, a, c, W);
+  run("transpose_tile<1>", b328, a, c, W);
+  run("matmul_tiled<16>", b16, a, b, c, M);
+  run("matmul_tiled<32>", b32, a, b, c, M);
+  run("matmul_tiled_conflict_wide<16>", b16, a, b, c, M);
+  run("matmul_tiled_conflict_wide<32>", b32, a, b, c, M);
+  run("matmul_tiled_unroll4", b16, a, b, c, M);
+  run("matmul_regtile_wide", b256, a, b, c, M);
+  run("reduce_interleaved", b256, a, c, N);
+  run("reduce_bankconflict_wide", b256, a, c, N);
+  run("reduce_sequential", b256, a, c, N);
+  run("reduce_shuffle", b256, a, c, 256);
+  run("blur_halo", b16, a, c, W, W);
+  run("shared_stride<4>", {32}, c);
+  run("shared_float2", b128, c);
+  run("shared_float4", b128, c);
+  run("shared_double_stride2_wide", b128, c);
+  run("shared_bytes", b128, c);
+  run("softmax_row", b256, a, c, 1000);
+  run("nbody_tile", b128, a, c, 4096);
+  run("scan_hillis", b256, a, c);
+  run("scan_blelloch_wide", b256, a, c);
   return out;
 }
 

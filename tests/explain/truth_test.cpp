@@ -187,6 +187,27 @@ TEST_F(Truth, BankConflictsOfProgramsThatPtxasRewrites) {
   }
 }
 
+// One block alone on the GPU: no noise, so every conflict is counted.
+TEST(TruthOfOneBlock, BankConflictsAreExact) {
+  const auto rows = tsv::read(std::string(WARPLOOM_TEST_DATA) + "/h200_single_block.tsv");
+  const std::vector<KernelData> counted = launches().run_single_blocks();
+  ASSERT_EQ(rows.size(), counted.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SCOPED_TRACE(rows[i].at("kernel"));
+    const auto hardware = [&](const char* op) {
+      return tsv::number(rows[i], std::string("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_") + op + ".sum");
+    };
+    EXPECT_EQ(static_cast<std::int64_t>(counted[i].group(AccessGroup::shared_load).conflicts()), hardware("ld"));
+    const auto stores = static_cast<std::int64_t>(counted[i].group(AccessGroup::shared_store).conflicts());
+    // In matmul_regtile the second store of a thread meets its own loads coming back.
+    if (rows[i].at("kernel").rfind("matmul_regtile", 0) == 0)
+      EXPECT_NEAR(static_cast<double>(stores), static_cast<double>(hardware("st")),
+                  0.01 * static_cast<double>(hardware("st")));
+    else
+      EXPECT_EQ(stores, hardware("st"));
+  }
+}
+
 TEST_F(Truth, SharedAtomics) {
   for_each_launch([](int id, const KernelData& kernel) {
     EXPECT_EQ(static_cast<std::int64_t>(kernel.group(AccessGroup::shared_atomic).conflicts()), conflicts(id, "atom"));
