@@ -43,7 +43,7 @@ Result<void> CpuModule::place_variables() {
     auto memory = device_.memory().allocate(std::max<std::size_t>(v.bytes, 1), "variable " + v.name);
     if (!memory) return std::move(memory.error());
     std::memset(*memory, 0, v.bytes);
-    std::memcpy(*memory, v.init.data(), std::min<std::size_t>(v.init.size(), v.bytes));
+    if (!v.init.empty()) std::memcpy(*memory, v.init.data(), std::min<std::size_t>(v.init.size(), v.bytes));
     variables_[v.name] = {*memory, v.bytes};
   }
   for (const ptx::Variable& v : text_->variables) {
