@@ -219,9 +219,7 @@ llvm::Value* Emitter::load_lanes(const Address& a, llvm::Type* type, const Lanes
     std::vector<Value*> parts;
     Value* starts = has_factors(a.shape) ? pattern(a.shape, b_.getInt64Ty()) : nullptr;
     for (unsigned r = 0; r < 32; r += runs.length) {
-      Value* at = nullptr;
-      if (starts != nullptr) at = pointer(b_.CreateAdd(a.base, b_.CreateExtractElement(starts, r)));
-      else at = pointer(a.base, constant_offset(a.shape, r));
+      Value* at = run_start(a, starts, r);
       llvm::Type* part = llvm::FixedVectorType::get(type, runs.length);
       if (broadcast) {
         parts.push_back(b_.CreateVectorSplat(runs.length, b_.CreateAlignedLoad(type, at, align)));
@@ -234,16 +232,12 @@ llvm::Value* Emitter::load_lanes(const Address& a, llvm::Type* type, const Lanes
         parts.push_back(b_.CreateMaskedLoad(part, at, align, bits, llvm::Constant::getNullValue(part)));
       }
     }
-    unsigned length = runs.length;
-    while (parts.size() > 1) {
-      std::vector<Value*> joined;
-      std::vector<int> both;
-      for (unsigned l = 0; l < 2 * length; ++l) both.push_back(static_cast<int>(l));
-      for (std::size_t i = 0; i < parts.size(); i += 2) joined.push_back(b_.CreateShuffleVector(parts[i], parts[i + 1], both));
-      parts = std::move(joined);
-      length *= 2;
-    }
-    return parts[0];
+    return concatenate(std::move(parts));
+  }
+  // Single elements some way apart in shared memory: whole vectors, of which the lanes pick theirs.
+  if (padded && runs.length >= 8 && runs.stride > bytes && runs.stride <= 8 * bytes && runs.stride % bytes == 0 && bytes >= 4) {
+    std::vector<Value*> one;
+    if (load_interleaved(a, type, static_cast<unsigned>(runs.stride / bytes), lanes, one)) return one[0];
   }
   return gather(address_lanes(a), type, lanes, is_volatile);
 }
@@ -271,9 +265,7 @@ void Emitter::store_lanes(const Address& a, Value* value, const Lanes& lanes, bo
     if (runs.length >= 8 && runs.stride == bytes && (lanes.mask == nullptr || traits_.masked_stores || blend)) {
       Value* starts = has_factors(a.shape) ? pattern(a.shape, b_.getInt64Ty()) : nullptr;
       for (unsigned r = 0; r < 32; r += runs.length) {
-        Value* at = nullptr;
-        if (starts != nullptr) at = pointer(b_.CreateAdd(a.base, b_.CreateExtractElement(starts, r)));
-        else at = pointer(a.base, constant_offset(a.shape, r));
+        Value* at = run_start(a, starts, r);
         std::vector<int> pick;
         for (unsigned l = 0; l < runs.length; ++l) pick.push_back(static_cast<int>(r + l));
         Value* part = runs.length == 32 ? value : b_.CreateShuffleVector(value, pick);
@@ -291,46 +283,70 @@ void Emitter::store_lanes(const Address& a, Value* value, const Lanes& lanes, bo
   scatter(address_lanes(a), value, lanes, is_volatile);
 }
 
-// One access of `width` elements a lane where the lanes lie side by side: a long vector, then shuffles.
+// Lanes that lie side by side, `width` elements each: long vectors, then shuffles.
 bool Emitter::load_interleaved(const Address& a, llvm::Type* type, unsigned width, const Lanes& lanes, std::vector<Value*>& out) {
-  if (!a.shape.constant_pattern() || (lanes.mask != nullptr && a.space != Space::shared)) return false;
+  if (!a.shape.linear() || (lanes.mask != nullptr && a.space != Space::shared)) return false;
   const unsigned bytes = type->getScalarSizeInBits() / 8;
   const Runs runs = find_runs(a.shape);
-  if (runs.length != 32 || runs.stride != static_cast<std::int64_t>(bytes) * width) return false;
-  llvm::Type* all = llvm::FixedVectorType::get(type, 32 * width);
-  Value* v = b_.CreateAlignedLoad(all, pointer(a.base, constant_offset(a.shape, 0)), llvm::Align(bytes));
+  if (runs.length < 4 || runs.stride != static_cast<std::int64_t>(bytes) * width) return false;
+  Value* starts = has_factors(a.shape) ? pattern(a.shape, b_.getInt64Ty()) : nullptr;
+  llvm::Type* all = llvm::FixedVectorType::get(type, runs.length * width);
+  std::vector<Value*> loaded;
+  for (unsigned r = 0; r < 32; r += runs.length) {
+    // Runs that repeat (threads of one row) are loaded once.
+    unsigned same = r;
+    for (unsigned o = 0; o < r && starts == nullptr; o += runs.length)
+      if (constant_offset(a.shape, o) == constant_offset(a.shape, r)) same = o;
+    loaded.push_back(same != r ? loaded[same / runs.length]
+                               : b_.CreateAlignedLoad(all, run_start(a, starts, r), llvm::Align(bytes)));
+  }
   for (unsigned e = 0; e < width; ++e) {
     std::vector<int> pick;
-    for (unsigned l = 0; l < 32; ++l) pick.push_back(static_cast<int>(l * width + e));
-    out.push_back(b_.CreateShuffleVector(v, pick));
+    for (unsigned l = 0; l < runs.length; ++l) pick.push_back(static_cast<int>(l * width + e));
+    std::vector<Value*> parts;
+    for (Value* v : loaded) parts.push_back(b_.CreateShuffleVector(v, pick));
+    out.push_back(concatenate(std::move(parts)));
   }
   return true;
 }
 
 bool Emitter::store_interleaved(const Address& a, llvm::ArrayRef<Value*> values, const Lanes& lanes) {
-  if (!a.shape.constant_pattern() || lanes.mask != nullptr) return false;
+  if (!a.shape.linear() || lanes.mask != nullptr) return false;
   llvm::Type* type = values[0]->getType()->getScalarType();
   const unsigned bytes = type->getScalarSizeInBits() / 8;
   const auto width = static_cast<unsigned>(values.size());
   const Runs runs = find_runs(a.shape);
-  if (runs.length != 32 || runs.stride != static_cast<std::int64_t>(bytes) * width) return false;
+  if (runs.length < 4 || runs.stride != static_cast<std::int64_t>(bytes) * width) return false;
+  Value* starts = has_factors(a.shape) ? pattern(a.shape, b_.getInt64Ty()) : nullptr;
   std::vector<Value*> parts(values.begin(), values.end());
   for (Value*& p : parts)
     if (!p->getType()->isVectorTy()) p = splat(p);
-  unsigned length = 32;
+  Value* all = concatenate(std::move(parts));
+  for (unsigned r = 0; r < 32; r += runs.length) {
+    std::vector<int> pick;
+    for (unsigned l = r; l < r + runs.length; ++l)
+      for (unsigned e = 0; e < width; ++e) pick.push_back(static_cast<int>(e * 32 + l));
+    b_.CreateAlignedStore(b_.CreateShuffleVector(all, pick), run_start(a, starts, r), llvm::Align(bytes));
+  }
+  return true;
+}
+
+llvm::Value* Emitter::run_start(const Address& a, Value* starts, unsigned lane) {
+  if (starts != nullptr) return pointer(b_.CreateAdd(a.base, b_.CreateExtractElement(starts, lane)));
+  return pointer(a.base, constant_offset(a.shape, lane));
+}
+
+// A power of two of vectors of one length, in a row.
+llvm::Value* Emitter::concatenate(std::vector<Value*> parts) {
   while (parts.size() > 1) {
+    const unsigned length = llvm::cast<llvm::FixedVectorType>(parts[0]->getType())->getNumElements();
     std::vector<Value*> joined;
     std::vector<int> both;
     for (unsigned l = 0; l < 2 * length; ++l) both.push_back(static_cast<int>(l));
     for (std::size_t i = 0; i < parts.size(); i += 2) joined.push_back(b_.CreateShuffleVector(parts[i], parts[i + 1], both));
     parts = std::move(joined);
-    length *= 2;
   }
-  std::vector<int> pick;
-  for (unsigned l = 0; l < 32; ++l)
-    for (unsigned e = 0; e < width; ++e) pick.push_back(static_cast<int>(e * 32 + l));
-  b_.CreateAlignedStore(b_.CreateShuffleVector(parts[0], pick), pointer(a.base, constant_offset(a.shape, 0)), llvm::Align(bytes));
-  return true;
+  return parts[0];
 }
 
 namespace {

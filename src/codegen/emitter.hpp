@@ -128,6 +128,8 @@ class Emitter {
   bool load_interleaved(const Address& a, llvm::Type* type, unsigned width, const Lanes& lanes, std::vector<Value*>& out);
   void store_lanes(const Address& a, Value* value, const Lanes& lanes, bool is_volatile);
   bool store_interleaved(const Address& a, llvm::ArrayRef<Value*> values, const Lanes& lanes);
+  Value* run_start(const Address& a, Value* starts, unsigned lane);
+  Value* concatenate(std::vector<Value*> parts);
   Value* gather(Value* addresses, llvm::Type* type, const Lanes& lanes, bool is_volatile);
   void scatter(Value* addresses, Value* value, const Lanes& lanes, bool is_volatile);
   Value* pointer(Value* base, std::int64_t offset = 0);

@@ -22,6 +22,16 @@ namespace {
 Shape uniform() { return Shape{Shape::Kind::uniform, {}, 1, 0}; }
 Shape varying() { return Shape{Shape::Kind::varying, {}, 1, 0}; }
 
+// A uniform value known to be zero: a multiple of 2^31 that is at most 1.
+Shape zero() { return Shape{Shape::Kind::uniform, {}, 1U << 31, 1}; }
+bool is_zero(const Shape& s) { return s.uniform() && s.base_align == 1U << 31 && s.bound == 1; }
+
+Shape constant(std::uint64_t x) {
+  if (x == 0) return zero();
+  if (x >= 1U << 30) return uniform();
+  return Shape{Shape::Kind::uniform, {}, 1U << std::countr_zero(x), static_cast<std::uint32_t>(x)};
+}
+
 Shape from_pattern(const std::array<std::int64_t, 32>& pattern, std::uint32_t align, std::uint32_t bound) {
   Shape s{Shape::Kind::linear, {Term{-1, 0, pattern}}, align, bound};
   if (std::all_of(pattern.begin(), pattern.end(), [](std::int64_t x) { return x == 0; })) {
@@ -46,6 +56,11 @@ Shape sum(const Shape& a, const Shape& b, int sign) {
   out.kind = Shape::Kind::linear;
   out.base_align = 1;
   out.bound = 0;
+  if (is_zero(b)) return a;
+  if (sign > 0 && a.bound != 0 && b.bound != 0 && a.bound + b.bound < 1U << 30) {
+    out.base_align = std::min(a.base_align, b.base_align);
+    out.bound = a.bound + b.bound;
+  }
   for (const Term& t : b.terms) {
     auto it = std::find_if(out.terms.begin(), out.terms.end(),
                            [&](const Term& o) { return o.mult == t.mult && o.widen == t.widen; });
@@ -73,6 +88,16 @@ Shape scaled(const Shape& a, std::int64_t by) {
   }
   normalise(out);
   return out;
+}
+
+// Small and never negative, base and pattern alike.
+bool bounded_pattern(const Shape& s) {
+  return s.constant_pattern() && s.bound != 0 &&
+         std::all_of(s.terms[0].pattern.begin(), s.terms[0].pattern.end(), [](std::int64_t x) { return x >= 0; });
+}
+bool within(const Shape& s, std::uint32_t limit) {
+  return std::all_of(s.terms[0].pattern.begin(), s.terms[0].pattern.end(),
+                     [&](std::int64_t x) { return x < static_cast<std::int64_t>(limit); });
 }
 
 bool whole_int(Type t) { return !isa::is_float(t) && t != Type::pred && (isa::bits(t) == 32 || isa::bits(t) == 64); }
@@ -172,6 +197,8 @@ Shape OperandShapes::operand(const Inst& inst, std::size_t k) const {
         }
       return uniform();
     }
+    case Operand::Kind::imm:
+      return constant(o.imm);
     default:
       return uniform();
   }
@@ -226,7 +253,11 @@ Shape OperandShapes::pure(const Inst& inst) const {
     return sum(a, from_pattern(stride, 1, 0), 1);
   }
   if (p.op == Op::cvta && p.has(Mod::local)) return varying();
-  if (all_uniform) return uniform();
+  if (all_uniform) {
+    const bool keeps_zero = p.op == Op::shr || p.op == Op::shl || p.op == Op::and_ || p.op == Op::mul || p.op == Op::mov || p.op == Op::cvt;
+    if (keeps_zero && whole_int(p.type()) && is_zero(operand(inst, 1))) return zero();
+    return p.op == Op::mov && whole_int(p.type()) ? operand(inst, 1) : uniform();
+  }
   if (!linear || p.has(Mod::sat)) return varying();
 
   switch (p.op) {
@@ -241,10 +272,7 @@ Shape OperandShapes::pure(const Inst& inst) const {
       if (!whole_int(p.type())) return varying();
       const Shape a = operand(inst, 1), b = operand(inst, 2);
       if (a.varying() || b.varying()) return varying();
-      Shape out = sum(a, b, p.op == Op::add ? 1 : -1);
-      const Operand& c = p.operands[2];
-      if (p.op == Op::add && c.kind == Operand::Kind::imm && c.imm < 65536 && a.bound != 0) out.bound = a.bound + static_cast<std::uint32_t>(c.imm);
-      return out;
+      return sum(a, b, p.op == Op::add ? 1 : -1);
     }
     case Op::mul:
       if (!whole_int(p.type()) || p.has(Mod::hi)) return varying();
@@ -280,24 +308,28 @@ Shape OperandShapes::pure(const Inst& inst) const {
     case Op::and_: {
       const Shape a = operand(inst, 1);
       const Operand& m = p.operands[2];
-      if (isa::bits(p.type()) != 32 || m.kind != Operand::Kind::imm || !a.constant_pattern() || a.bound == 0) return varying();
-      const std::uint64_t low = (m.imm & 0xFFFFFFFF) + 1;
-      if (!std::has_single_bit(low) || low > a.base_align) return varying();
+      if (isa::bits(p.type()) != 32 || m.kind != Operand::Kind::imm || !bounded_pattern(a)) return varying();
+      const auto mask = static_cast<std::uint32_t>(m.imm);
       auto pattern = a.terms[0].pattern;
-      for (std::int64_t& x : pattern) x &= static_cast<std::int64_t>(low - 1);
-      return from_pattern(pattern, 1U << 16, static_cast<std::uint32_t>(low - 1) == 0 ? 1 : static_cast<std::uint32_t>(low - 1));
+      if (std::has_single_bit(mask + 1) && mask != 0) {  // the low bits
+        if (mask + 1 > a.base_align) return within(a, a.base_align) ? from_pattern(pattern, a.base_align, mask) : varying();
+        for (std::int64_t& x : pattern) x &= mask;
+        return from_pattern(pattern, 1U << 16, mask);
+      }
+      if (!std::has_single_bit(~mask + 1)) return varying();
+      if (~mask + 1 > a.base_align) return within(a, a.base_align) ? uniform() : varying();
+      for (std::int64_t& x : pattern) x &= ~static_cast<std::int64_t>(~mask);
+      return from_pattern(pattern, a.base_align, a.bound);
     }
     case Op::shr: {
       const Shape a = operand(inst, 1);
       const Operand& by = p.operands[2];
-      if (isa::bits(p.type()) != 32 || by.kind != Operand::Kind::imm || by.imm >= 31 || !a.constant_pattern() || a.bound == 0)
-        return varying();
-      if (a.base_align < (1U << by.imm)) return varying();
+      if (isa::bits(p.type()) != 32 || by.kind != Operand::Kind::imm || by.imm > 31 || !bounded_pattern(a)) return varying();
+      if ((a.bound >> by.imm) == 0) return zero();
+      // A warp that lies inside one such stretch has one quotient.
+      if ((1U << by.imm) > a.base_align) return within(a, a.base_align) ? uniform() : varying();
       auto pattern = a.terms[0].pattern;
-      for (std::int64_t& x : pattern) {
-        if (x < 0) return varying();
-        x >>= by.imm;
-      }
+      for (std::int64_t& x : pattern) x >>= by.imm;
       return from_pattern(pattern, std::max(1U, a.base_align >> by.imm), std::max(1U, a.bound >> by.imm));
     }
     case Op::or_: {
