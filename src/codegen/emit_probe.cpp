@@ -73,8 +73,39 @@ void Emitter::check_access(const Inst& inst, const Address& a, const Lanes& lane
   b_.SetInsertPoint(on);
 }
 
+// PTX wants every access at a multiple of its size (PTX ISA section 6.4.1). What the pattern and the windows decide is
+// decided here; what is left is one test that leaves loops with the base.
+void Emitter::check_alignment(const Inst& inst, const Address& a, const Lanes& lanes) {
+  const std::uint32_t bytes = isa::bytes(inst.p.type()) * ptx::vector_width(inst.p);
+  if (bytes < 2 || a.space == Space::param) return;
+  const std::uint64_t low = bytes - 1;
+  Value* bad = nullptr;
+  bool by_base = a.wide == nullptr;
+  if (a.shape.linear())
+    for (const ir::Term& t : a.shape.terms)
+      for (std::int64_t x : t.pattern) by_base = by_base && (static_cast<std::uint64_t>(x) & low) == 0;
+  if (by_base) {
+    bad = b_.CreateICmpNE(b_.CreateAnd(a.base, b_.getInt64(low)), b_.getInt64(0));
+  } else {
+    Value* odd = b_.CreateICmpNE(b_.CreateAnd(address_lanes(a), splat(b_.getInt64(low))), splat(b_.getInt64(0)));
+    if (lanes.bits != nullptr) odd = b_.CreateAnd(odd, lanes.bits);
+    bad = b_.CreateICmpNE(to_mask(odd), b_.getInt32(0));
+  }
+  llvm::BasicBlock* out = new_block("misaligned");
+  llvm::BasicBlock* on = new_block("aligned");
+  llvm::MDBuilder md(context_);
+  b_.CreateCondBr(bad, out, on, md.createBranchWeights(1, 1 << 20));
+  b_.SetInsertPoint(out);
+  call_host("warploom_misaligned", b_.getVoidTy(),
+            {ctx_, spill(address_lanes(a), "misplaced"), mask_or_all(lanes), b_.getInt32(bytes),
+             b_.getInt32(static_cast<std::uint32_t>(block_)), b_.getInt32(static_cast<std::uint32_t>(index_))});
+  leave(Exit::error);
+  b_.SetInsertPoint(on);
+}
+
 void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lanes) {
   if (inst.site < 0) return;
+  check_alignment(inst, a, lanes);
   if (plan_.checking) check_access(inst, a, lanes);
   if (!plan_.counting || a.space == Space::param || a.space == Space::constant) return;
   const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};

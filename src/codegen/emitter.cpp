@@ -178,7 +178,13 @@ llvm::Value* Emitter::operand(const Inst& inst, const Operand& o, std::int32_t v
   switch (o.kind) {
     case Operand::Kind::reg: {
       const Type from = plan_.storage[idx(o.reg)];
-      v = convert(want_wide ? load_wide(o.reg) : load_base(o.reg), from, type);
+      v = want_wide ? load_wide(o.reg) : load_base(o.reg);
+      // Where the bits of a computed float can be seen, a NaN gets the bits that PTX gives it.
+      if (from == Type::f32 && plan_.computed_nan[idx(o.reg)] && (type != Type::f32 || isa::row(inst.p.op).flow != isa::Flow::pure)) {
+        OpEnv env{b_, want_wide ? 32U : 1U};
+        v = canonical_nan(env, v);
+      }
+      v = convert(v, from, type);
       if (o.negated) v = b_.CreateNot(v);
       if (o.minus) v = v->getType()->isFPOrFPVectorTy() ? b_.CreateFNeg(v) : b_.CreateNeg(v);
       return v;

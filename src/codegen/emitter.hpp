@@ -154,6 +154,7 @@ class Emitter {
   void probe_divergence(const ir::Inst& inst);
   void add_counter(std::size_t index, Value* amount);
   Value* count_runs(const Address& a, std::uint32_t bytes, observe::AccessKind kind);
+  void check_alignment(const ir::Inst& inst, const Address& a, const Lanes& lanes);
   void check_access(const ir::Inst& inst, const Address& a, const Lanes& lanes);
 
   [[nodiscard]] bool masked() const { return mode_ != Mode::uniform; }

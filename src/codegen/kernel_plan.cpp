@@ -76,6 +76,26 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
       }
   for (std::size_t v = 0; v < values; ++v) plan->storage.push_back(storage_of(f.values[v], float_defs[v], other_defs[v]));
 
+  // Loads and moves of loads keep their bits; everything else that makes a float counts as arithmetic.
+  plan->computed_nan.assign(values, false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const ir::Block& b : f.blocks)
+      for (const Inst& i : b.insts) {
+        const isa::Flow flow = isa::row(i.p.op).flow;
+        if (flow != isa::Flow::pure) continue;
+        const bool copies = i.p.op == isa::Op::mov || i.p.op == isa::Op::selp;
+        bool arithmetic = !copies && isa::is_float(i.p.type());
+        if (copies) ir::for_each_use(i, [&](ValueId v) { arithmetic = arithmetic || plan->computed_nan[idx(v)]; });
+        if (!arithmetic) continue;
+        ir::for_each_def(i, [&](ValueId v) {
+          if (plan->computed_nan[idx(v)] || isa::bits(f.values[idx(v)].type) == 1) return;
+          plan->computed_nan[idx(v)] = true;
+          changed = true;
+        });
+      }
+  }
+
   plan->crosses.assign(values, false);
   for (const auto& live : f.live_in)
     for (std::size_t v = 0; v < values; ++v)

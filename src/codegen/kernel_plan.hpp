@@ -18,6 +18,7 @@ struct KernelPlan {
   bool checking = false;   // every access calls the memory checker (conservative version only)
 
   std::vector<isa::Type> storage;      // by value: the type it is kept in
+  std::vector<char> computed_nan;      // by value: a float that arithmetic made, whose NaN may carry the host's bits
   std::vector<char> crosses;           // by value: lives across a block boundary
   std::vector<Slot> slots;             // opt layout
   std::vector<Slot> wide_slots;        // conservative layout

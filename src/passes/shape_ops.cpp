@@ -266,7 +266,9 @@ Shape OperandShapes::pure(const Inst& inst) const {
       if (p.operands[0].kind == Operand::Kind::vector) return varying();
       [[fallthrough]];
     case Op::cvta:
-      return whole_int(p.type()) && p.operands[1].kind != Operand::Kind::vector ? operand(inst, 1) : varying();
+      return whole_int(p.type()) && p.operands[0].kind != Operand::Kind::vector && p.operands[1].kind != Operand::Kind::vector
+                 ? operand(inst, 1)
+                 : varying();
     case Op::add:
     case Op::sub: {
       if (!whole_int(p.type())) return varying();

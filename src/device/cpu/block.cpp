@@ -63,11 +63,11 @@ Result<void> BlockState::start(Grid& grid, std::uint64_t index, std::uint64_t* c
     mprotect(window_ - kPad, kPad + need, PROT_READ | PROT_WRITE);
     committed_ = need;
   }
-  const std::size_t local = std::size_t{plan.f().local_bytes} * warp_count_ * 32 + 64;
+  const std::size_t local = std::size_t{plan.f().local_bytes} * warp_count_ * 32 + 128;
   if (local_.size() < local) {
     local_.resize(local);
   }
-  local_base_ = local_.data();
+  local_base_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(local_.data()), 64));
 
   if (laid_out_for_ != grid.code->id() || laid_out_block_ != launch.block) setup_warps();
   for (std::uint32_t w = 0; w < warp_count_; ++w) {

@@ -128,6 +128,18 @@ void warploom_trap(WarpContext* c, std::uint32_t mask, std::int32_t block, std::
       block, static_cast<std::size_t>(index));
 }
 
+void warploom_misaligned(WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes,
+                         std::int32_t block, std::int32_t index) {
+  std::uint32_t bad = mask;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+    if (addresses[std::countr_zero(rest)] % bytes == 0) bad &= ~(rest & -rest);
+  const std::uint64_t at = bad == 0 ? 0 : addresses[std::countr_zero(bad)];
+  static_cast<warploom::device::BlockState*>(c->block)->fail_at(
+      c->warp, bad, warploom::ErrorId::misaligned_address,
+      fmt::format("access of {} bytes at {:#x}, which is no multiple of {}", bytes, at, bytes),
+      "align the pointer to the size of the access", block, static_cast<std::size_t>(index));
+}
+
 void warploom_assertfail(WarpContext* c, std::uint32_t lane, std::int32_t block, std::int32_t index,
                          const std::uint64_t* message, const std::uint64_t* file, const std::uint32_t* line,
                          const std::uint64_t* function) {
@@ -183,6 +195,7 @@ std::span<const codegen::HostSymbol> host_symbols() {
       WL_SYMBOL(warploom_globaltimer),
       WL_SYMBOL(warploom_count),
       WL_SYMBOL(warploom_trap),
+      WL_SYMBOL(warploom_misaligned),
       WL_SYMBOL(warploom_assertfail),
       WL_SYMBOL(warploom_arrive),
       WL_SYMBOL(warploom_vprintf),
