@@ -105,9 +105,8 @@ Emitter::Address Emitter::address(const Inst& inst, std::size_t k, Space space) 
     default: return a;
   }
   auto* load = llvm::cast<llvm::LoadInst>(field(window, b_.getPtrTy(), true));
-  // All windows begin at a multiple of 64; saying so lets alignment tests fold away.
-  load->setMetadata(llvm::LLVMContext::MD_align, llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(64))));
-  load->setMetadata(llvm::LLVMContext::MD_noundef, llvm::MDNode::get(context_, {}));
+  // Shared and local windows begin at a multiple of 64; saying so lets alignment tests fold away.
+  if (a.space != Space::param) load->setMetadata(llvm::LLVMContext::MD_align, llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(64))));
   Value* start = b_.CreatePtrToInt(load, b_.getInt64Ty());
   if (a.wide != nullptr) a.wide = b_.CreateAdd(a.wide, splat(start));
   else a.base = b_.CreateAdd(start, a.base);

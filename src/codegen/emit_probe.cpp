@@ -96,8 +96,16 @@ void Emitter::check_alignment(const Inst& inst, const Address& a, const Lanes& l
   llvm::MDBuilder md(context_);
   b_.CreateCondBr(bad, out, on, md.createBranchWeights(1, 1 << 20));
   b_.SetInsertPoint(out);
+  // Where the base decides, all lanes are off alike, and the first one speaks for them.
+  Value* at = nullptr;
+  if (by_base) {
+    at = entry_alloca(b_.getInt64Ty(), "misplaced");
+    b_.CreateStore(a.base, at);
+  } else {
+    at = spill(address_lanes(a), "misplaced");
+  }
   call_host("warploom_misaligned", b_.getVoidTy(),
-            {ctx_, spill(address_lanes(a), "misplaced"), mask_or_all(lanes), b_.getInt32(bytes),
+            {ctx_, at, mask_or_all(lanes), b_.getInt32(by_base ? 1 : 32), b_.getInt32(bytes),
              b_.getInt32(static_cast<std::uint32_t>(block_)), b_.getInt32(static_cast<std::uint32_t>(index_))});
   leave(Exit::error);
   b_.SetInsertPoint(on);

@@ -1,29 +1,12 @@
 // LLVM passes, code emission and linking (ORC).
+#define WARPLOOM_LLVM_JIT
 #include "codegen/jit.hpp"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-#include <llvm/DebugInfo/DWARF/DWARFContext.h>
-#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
-#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/IR/LegacyPassManager.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Object/ELFObjectFile.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/TargetSelect.h>
-#include <llvm/Target/TargetMachine.h>
-#include <llvm/TargetParser/Host.h>
-#pragma GCC diagnostic pop
 
 #include <chrono>
 #include <set>
 
 #include "codegen/emitter.hpp"
+#include "codegen/llvm.hpp"
 
 namespace warploom::codegen {
 namespace {

@@ -128,12 +128,13 @@ void warploom_trap(WarpContext* c, std::uint32_t mask, std::int32_t block, std::
       block, static_cast<std::size_t>(index));
 }
 
-void warploom_misaligned(WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes,
-                         std::int32_t block, std::int32_t index) {
+// `known` addresses are given: one, by which all active lanes are off alike, or all 32.
+void warploom_misaligned(WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t known,
+                         std::uint32_t bytes, std::int32_t block, std::int32_t index) {
   std::uint32_t bad = mask;
-  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+  for (std::uint32_t rest = known == 1 ? 0 : mask; rest != 0; rest &= rest - 1)
     if (addresses[std::countr_zero(rest)] % bytes == 0) bad &= ~(rest & -rest);
-  const std::uint64_t at = bad == 0 ? 0 : addresses[std::countr_zero(bad)];
+  const std::uint64_t at = known == 1 || bad == 0 ? addresses[0] : addresses[std::countr_zero(bad)];
   static_cast<warploom::device::BlockState*>(c->block)->fail_at(
       c->warp, bad, warploom::ErrorId::misaligned_address,
       fmt::format("access of {} bytes at {:#x}, which is no multiple of {}", bytes, at, bytes),
