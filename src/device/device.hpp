@@ -1,6 +1,7 @@
 // What a device offers to the runtime: memory, modules, kernels, launches. Streams and events live above, in runtime/.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -75,7 +76,21 @@ class Device {
   // Repeats one element `count` times in device memory.
   virtual Result<void> fill(void* to, const void* element, std::size_t element_bytes, std::size_t count) {
     auto* out = static_cast<std::byte*>(to);
-    for (std::size_t i = 0; i < count; ++i) std::memcpy(out + i * element_bytes, element, element_bytes);
+    const std::size_t total = element_bytes * count;
+    if (total == 0) return {};
+    if (element_bytes == 1) {
+      std::memset(out, static_cast<int>(*static_cast<const std::byte*>(element)), total);
+      return {};
+    }
+    // What is written already is the source of the rest, up to a size that stays in a cache.
+    constexpr std::size_t largest = std::size_t{1} << 16;
+    std::memcpy(out, element, element_bytes);
+    std::size_t ready = element_bytes;
+    for (std::size_t done = element_bytes, n = 0; done < total; done += n) {
+      n = std::min(ready, total - done);
+      std::memcpy(out + done, out, n);
+      if (ready <= largest) ready += n;
+    }
     return {};
   }
 
@@ -92,10 +107,10 @@ class Device {
 };
 
 struct CpuOptions {
-  unsigned threads = 0;        // 0: all cores
+  unsigned threads = 0;  // 0: all cores
   std::string profile = "h200";
-  bool deterministic = false;  // blocks in order on one thread
-  bool unoptimised = false;    // conservative code: no lane shapes, always masked; the judge of the optimiser
+  bool deterministic = false;      // blocks in order on one thread
+  bool unoptimised = false;        // conservative code: no lane shapes, always masked; the judge of the optimiser
   std::uint64_t memory_limit = 0;  // 0: the profile's
 };
 Result<std::unique_ptr<Device>> open_cpu(const CpuOptions& options);

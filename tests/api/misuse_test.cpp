@@ -109,6 +109,23 @@ TEST_F(Misuse, CopyDoesNotFit) {
   EXPECT_ERROR(small.copy_from(array), invalid_value);
 }
 
+TEST_F(Misuse, FillWithElementsOfAnySize) {
+  struct Three {
+    char bytes[3];
+    bool operator==(const Three&) const = default;
+  };
+  for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{100000}}) {
+    DeviceArray<Three> odd(device, count);
+    odd.fill({'a', 'b', 'c'});
+    EXPECT_EQ(odd.to_vector(), std::vector<Three>(count, Three{'a', 'b', 'c'}));
+    DeviceArray<char> bytes(device, count);
+    bytes.fill('x');
+    EXPECT_EQ(bytes.to_vector(), std::vector<char>(count, 'x'));
+    bytes.zero();
+    EXPECT_EQ(bytes.to_vector(), std::vector<char>(count));
+  }
+}
+
 TEST_F(Misuse, OccupancyOfABlockThatDoesNotFit) {
   const Kernel kernel = module.kernel("scale");
   EXPECT_EQ(kernel.max_active_blocks(128), 16u);  // 2048 threads
