@@ -20,6 +20,7 @@ struct RegisterRange {
   std::string_view prefix;
   std::uint32_t count;
   std::int32_t first;
+  std::uint8_t width = 1;  // of vector registers
 };
 
 // A use of a label that may be defined further down.
@@ -58,7 +59,7 @@ class BodyParser : ParserBase {
     scopes_.emplace_back();
     for (const auto* list : {&function_.params, &function_.returns})
       for (const Param& p : *list)
-        if (p.in_register && !p.name.empty()) scope().names[p.name] = {Symbol::Kind::reg, add_register(p.name, p.type)};
+        if (p.in_register && !p.name.empty()) register_parameter(p);
     if (expect('{')) {
       while (!error_ && !cursor_.accept('}')) statement();
       if (!error_) close_scope();
@@ -282,6 +283,22 @@ class BodyParser : ParserBase {
     return static_cast<std::int32_t>(body_.registers.size()) - 1;
   }
 
+  void add_components(std::string_view word, isa::Type type, unsigned width) {
+    for (unsigned i = 0; i < width; ++i) add_register(unique_name(std::string(word) + "$" + "xyzw"[i]), type);
+  }
+
+  void register_parameter(const Param& p) {
+    const auto first = static_cast<std::int32_t>(body_.registers.size());
+    const unsigned width = p.bytes / std::max(1u, isa::bytes(p.type));
+    if (width == 2 || width == 4) {
+      // The header that declares it is printed as it was, so its parts keep the names that PTX gives them.
+      for (unsigned i = 0; i < width; ++i) add_register(p.name + "." + "xyzw"[i], p.type);
+      scope().names[p.name] = {Symbol::Kind::vector, first, static_cast<std::uint8_t>(width)};
+    } else {
+      scope().names[p.name] = {Symbol::Kind::reg, add_register(p.name, p.type)};
+    }
+  }
+
   // A name that no other register or variable of the body has.
   std::string unique_name(std::string_view word) {
     std::string unique(word);
@@ -329,19 +346,21 @@ class BodyParser : ParserBase {
           cursor_.advance(1);
         }
         if (!expect('>')) return false;
-        if (body_.registers.size() + count > kMostRegisters)
+        if (body_.registers.size() + count * width > kMostRegisters)
           return fail(ErrorId::ptx_invalid, "too many registers", offset);
-        body_.registers.reserve(body_.registers.size() + count);
         const bool inner = scopes_.size() > 1 || !inner_names_.empty();
         std::string text(word);
         for (std::uint64_t i = 0; i < count; ++i) {
           text.resize(word.size());
           text += std::to_string(i);
-          add_register(inner ? unique_name(text) : text, type);
+          if (width > 1)
+            add_components(text, type, width);
+          else
+            add_register(inner ? unique_name(text) : text, type);
         }
-        scope().ranges.push_back({word, static_cast<std::uint32_t>(count), first});
+        scope().ranges.push_back({word, static_cast<std::uint32_t>(count), first, width});
       } else if (width > 1) {
-        for (unsigned i = 0; i < width; ++i) add_register(unique_name(std::string(word) + "$" + "xyzw"[i]), type);
+        add_components(word, type, width);
         if (!define(word, {Symbol::Kind::vector, first, width}, offset)) return false;
       } else {
         add_register(unique_name(word), type);
@@ -385,11 +404,10 @@ class BodyParser : ParserBase {
         number = parse_number(word.substr(prefix.size()));
       }
       for (const RegisterRange& range : s.ranges) {
-        if (range.prefix == prefix && number < range.count)
-          return found(range.first + static_cast<std::int32_t>(number));
+        if (range.prefix == prefix && number < range.count) return found(range, number);
         if (range.prefix.size() > prefix.size() && word.starts_with(range.prefix)) {
           const std::uint32_t n = parse_number(word.substr(range.prefix.size()));
-          if (n < range.count) return found(range.first + static_cast<std::int32_t>(n));
+          if (n < range.count) return found(range, n);
         }
       }
     }
@@ -397,8 +415,9 @@ class BodyParser : ParserBase {
   }
 
   Symbol found_{Symbol::Kind::reg};
-  const Symbol* found(std::int32_t reg) {
-    found_ = {Symbol::Kind::reg, reg};
+  const Symbol* found(const RegisterRange& range, std::uint32_t number) {
+    found_ = {range.width > 1 ? Symbol::Kind::vector : Symbol::Kind::reg,
+              range.first + static_cast<std::int32_t>(number * range.width), range.width};
     return &found_;
   }
 

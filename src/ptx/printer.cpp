@@ -139,7 +139,8 @@ std::string print_params(const std::vector<Param>& params) {
     if (out.size() > 1) out += ", ";
     out += p.in_register ? ".reg" : ".param";
     const unsigned element = isa::bytes(p.type);
-    const bool array = p.is_array || p.bytes != element;
+    const bool array = !p.in_register && (p.is_array || p.bytes != element);
+    if (p.in_register && p.bytes > element) out += " .v" + std::to_string(p.bytes / std::max(element, 1u));
     if (!p.in_register && (array || p.align != element)) out += " .align " + std::to_string(p.align);
     out += " ." + std::string(isa::name(p.type)) + " " + (p.name.empty() ? "_" : p.name);
     if (array) out += p.bytes == 0 ? "[]" : "[" + std::to_string(p.bytes / std::max(element, 1u)) + "]";
@@ -170,8 +171,10 @@ std::string print_registers(const Function& function, const Body& body) {
   std::string out;
   std::size_t own = 0;  // register parameters come first and are declared by the header
   for (const auto* list : {&function.params, &function.returns})
-    own += static_cast<std::size_t>(
-        std::count_if(list->begin(), list->end(), [](const Param& p) { return p.in_register && !p.name.empty(); }));
+    for (const Param& p : *list) {
+      const unsigned width = p.bytes / std::max(1u, isa::bytes(p.type));
+      if (p.in_register && !p.name.empty()) own += width == 2 || width == 4 ? width : 1;
+    }
   for (std::size_t i = own; i < body.registers.size();) {
     // A run such as %r0, %r1, ... is declared as %r<n>.
     const Register& first = body.registers[i];
@@ -267,12 +270,13 @@ Result<std::string> print(const Module& module) {
   for (const Function& f : module.functions)
     if (!f.is_entry) out += print_header(f) + ";\n";
   for (const Variable& v : module.variables) out += print_variable(v);
-  for (const Function& f : module.functions) {
-    if (!f.has_body) continue;
-    auto body = parse_body(module, f);
-    if (!body) return std::move(body.error());
-    out += "\n" + print(module, f, **body);
-  }
+  for (const bool entries : {false, true})
+    for (const Function& f : module.functions) {
+      if (!f.has_body || f.is_entry != entries) continue;
+      auto body = parse_body(module, f);
+      if (!body) return std::move(body.error());
+      out += "\n" + print(module, f, **body);
+    }
   for (const Function& f : module.functions)
     if (!f.alias_of.empty()) out += ".alias " + f.name + ", " + f.alias_of + ";\n";
   if (!module.debug_strings.empty()) {

@@ -194,7 +194,7 @@ struct Match {
 
   bool vector_ok(std::size_t i, const Operand& o, Type type, const std::string& name) {
     Type element = type;
-    if (instr.op == isa::Op::mov) {
+    if (instr.op == isa::Op::mov && vector_width(instr) == 1) {
       // Packing and unpacking: the elements share the bits of the other side.
       const unsigned n = static_cast<unsigned>(o.elements.size());
       if (n < 2 || n > 8 || isa::bits(type) % n != 0 || isa::bits(type) / n < 8)
