@@ -8,13 +8,13 @@ namespace warploom::codegen {
 
 // Why a piece of generated code returned to the scheduler.
 enum class Exit : std::int32_t {
-  done = 0,          // all lanes have exited
-  barrier = 1,       // all live lanes wait at a barrier of the block; see WarpContext::barrier_*
-  yield = 2,         // a spin loop went round: let other warps and blocks run
-  to_masked = 3,     // lanes diverged: go on in the masked version
-  to_uniform = 4,    // all lanes are together again: go on in the uniform version
+  done = 0,             // all lanes have exited
+  barrier = 1,          // all live lanes wait at a barrier of the block; see WarpContext::barrier_*
+  yield = 2,            // a spin loop went round: let other warps and blocks run
+  to_masked = 3,        // lanes diverged: go on in the masked version
+  to_uniform = 4,       // all lanes are together again: go on in the uniform version
   to_conservative = 5,  // a lane pattern wrapped: go on in the version without patterns
-  error = 6,         // trap, assert: the block's error is set
+  error = 6,            // trap, assert: the block's error is set
 };
 
 enum class Mode : std::int32_t { uniform = 0, masked = 1, conservative = 2 };
@@ -24,16 +24,16 @@ enum class Mode : std::int32_t { uniform = 0, masked = 1, conservative = 2 };
 inline constexpr std::int32_t kEntryResume = -1;
 
 struct WarpContext {
-  std::byte* shared = nullptr;   // window of the block's shared memory
-  std::byte* params = nullptr;   // parameter buffer of the launch
-  std::byte* local = nullptr;    // lane i's local memory begins at local + i * local_bytes
-  std::byte* slots = nullptr;    // save area of the uniform and masked versions
-  std::byte* wide_slots = nullptr;  // save area of the conservative version: every value 32 lanes wide
-  std::uint32_t* pending = nullptr;       // by block: lanes that continue there
+  std::byte* shared = nullptr;               // window of the block's shared memory
+  std::byte* params = nullptr;               // parameter buffer of the launch
+  std::byte* local = nullptr;                // lane i's local memory begins at local + i * local_bytes
+  std::byte* slots = nullptr;                // save area of the uniform and masked versions
+  std::byte* wide_slots = nullptr;           // save area of the conservative version: every value 32 lanes wide
+  std::uint32_t* pending = nullptr;          // by block: lanes that continue there
   std::uint32_t* barrier_pending = nullptr;  // by block: lanes that continue there after the block's barrier
-  std::uint32_t* sync_pending = nullptr;  // by block: lanes that wait there for other lanes of the warp
-  std::uint64_t* counters = nullptr;      // of this worker, see Counters
-  void* block = nullptr;                  // the scheduler's block
+  std::uint32_t* sync_pending = nullptr;     // by block: lanes that wait there for other lanes of the warp
+  std::uint64_t* counters = nullptr;         // of this worker, see Counters
+  void* block = nullptr;                     // the scheduler's block
   std::int32_t entry = 0;
   std::uint32_t live = 0;        // lanes that exist and have not exited
   std::uint32_t at_barrier = 0;  // lanes that wait at the block's barrier
@@ -41,15 +41,15 @@ struct WarpContext {
   std::int32_t barrier_threads = 0;  // threads the barrier waits for, 0: all of the block
   std::uint32_t barrier_true = 0;    // lanes that brought a true predicate to bar.red
   std::uint32_t barrier_popc = 0, barrier_and = 0, barrier_or = 0;  // results of bar.red
-  std::uint32_t transitions = 0;  // from uniform to masked, in this block
-  std::uint32_t force_sync = 0;   // let lanes pass a warp-level wait that can never be met
+  std::uint32_t transitions = 0;                                    // from uniform to masked, in this block
+  std::uint32_t force_sync = 0;  // let lanes pass a warp-level wait that can never be met
   std::uint32_t spins = 0;
   std::uint32_t ctaid[3] = {}, nctaid[3] = {}, ntid[3] = {};
   std::uint32_t warp = 0, warps = 0;
   std::uint32_t shared_bytes = 0, dynamic_shared_bytes = 0;
   std::uint32_t smid = 0;
   std::uint64_t grid_id = 0;
-  std::uint32_t tid_base[3] = {};    // what is left of %tid after its lane pattern is taken off
+  std::uint32_t tid_base[3] = {};  // what is left of %tid after its lane pattern is taken off
   alignas(64) std::uint32_t tid[3][32] = {};
 };
 

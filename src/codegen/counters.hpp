@@ -9,7 +9,8 @@ namespace warploom::codegen {
 // Per block: executions with all lanes, masked executions, active lanes of the masked ones.
 inline constexpr std::size_t kBlockCounters = 3;
 // Per site, what is not a fixed amount for each execution of its block with all lanes:
-// accesses: requests, sectors, ideal sectors, wavefronts, ideal wavefronts, active lanes; branches: divergent executions.
+// accesses: requests, sectors, ideal sectors, wavefronts, ideal wavefronts, active lanes; branches: divergent
+// executions.
 inline constexpr std::size_t kSiteCounters = 6;
 
 struct CounterLayout {

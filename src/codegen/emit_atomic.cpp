@@ -71,8 +71,10 @@ Result<void> Emitter::emit_atomic(const Inst& inst) {
   std::optional<Bin> op = integer_operation(p);
   if (!is_cas && !op) return unsupported(inst, "");
   if (is_floating && op) {
-    if (*op == Bin::Add) op = Bin::FAdd;
-    else if (*op != Bin::Xchg) return unsupported(inst, "this floating-point operation is not supported yet");
+    if (*op == Bin::Add)
+      op = Bin::FAdd;
+    else if (*op != Bin::Xchg)
+      return unsupported(inst, "this floating-point operation is not supported yet");
   }
   llvm::Type* integer = b_.getIntNTy(bits);
   llvm::Type* element_type = is_floating && !packed && op != Bin::Xchg ? lane_type(context_, type) : integer;
@@ -135,8 +137,9 @@ Result<void> Emitter::emit_atomic(const Inst& inst) {
                                      b_.CreateAdd(old, llvm::ConstantInt::get(integer, 1)));
             break;
           default:
-            result = b_.CreateSelect(b_.CreateOr(b_.CreateICmpEQ(old, llvm::ConstantInt::get(integer, 0)), b_.CreateICmpUGT(old, x)), x,
-                                     b_.CreateSub(old, llvm::ConstantInt::get(integer, 1)));
+            result = b_.CreateSelect(
+                b_.CreateOr(b_.CreateICmpEQ(old, llvm::ConstantInt::get(integer, 0)), b_.CreateICmpUGT(old, x)), x,
+                b_.CreateSub(old, llvm::ConstantInt::get(integer, 1)));
         }
         b_.CreateAlignedStore(result, where, align);
         return old;
@@ -160,7 +163,8 @@ Result<void> Emitter::emit_atomic(const Inst& inst) {
     Value* swaps = swap == nullptr ? nullptr : spill(swap, "swap");
     llvm::AllocaInst* olds = used ? entry_alloca(wide(element_type), "old") : nullptr;
     lane_loop(mask_or_all(lanes), [&](Value* lane) {
-      Value* at_lane = where == nullptr ? a.base : b_.CreateLoad(b_.getInt64Ty(), element(where, b_.getInt64Ty(), lane));
+      Value* at_lane =
+          where == nullptr ? a.base : b_.CreateLoad(b_.getInt64Ty(), element(where, b_.getInt64Ty(), lane));
       Value* value = b_.CreateLoad(element_type, element(xs, element_type, lane));
       Value* other = swaps == nullptr ? nullptr : b_.CreateLoad(element_type, element(swaps, element_type, lane));
       Value* old = operate(pointer(at_lane), value, other);

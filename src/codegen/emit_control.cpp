@@ -1,9 +1,9 @@
 // Control flow of the three versions.
 //
-// Uniform version: all 32 lanes are active, branches are scalar branches; where lanes would part, the lane masks go into
-// the context and the scheduler enters the masked version. Masked version: blocks run in order, each for the lanes that
-// are pending there; loops are contiguous, so the end of a loop is the one place that goes backwards, and lanes that
-// part meet again at the first block that both reach.
+// Uniform version: all 32 lanes are active, branches are scalar branches; where lanes would part, the lane masks go
+// into the context and the scheduler enters the masked version. Masked version: blocks run in order, each for the lanes
+// that are pending there; loops are contiguous, so the end of a loop is the one place that goes backwards, and lanes
+// that part meet again at the first block that both reach.
 #include <cstddef>
 
 #include "codegen/emitter.hpp"
@@ -75,7 +75,8 @@ void Emitter::add_pending(BlockId b, Value* mask) { set_pending(b, b_.CreateOr(p
 
 void Emitter::flush_pending() {
   for (std::size_t b = 0; b < pending_.size(); ++b)
-    b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), pending_[b]), lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b)));
+    b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), pending_[b]),
+                   lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b)));
 }
 
 // --- save areas
@@ -90,7 +91,8 @@ Emitter::LiveSet Emitter::everything() const {
 
 void Emitter::save(const LiveSet& live) {
   const bool conservative = mode_ == Mode::conservative;
-  Value* area = field(conservative ? offsetof(WarpContext, wide_slots) : offsetof(WarpContext, slots), b_.getPtrTy(), true);
+  Value* area =
+      field(conservative ? offsetof(WarpContext, wide_slots) : offsetof(WarpContext, slots), b_.getPtrTy(), true);
   for (std::size_t v = 0; v < plan_.f().values.size(); ++v) {
     if (((live[v / 64] >> (v % 64)) & 1U) == 0) continue;
     const auto id = static_cast<ValueId>(v);
@@ -105,7 +107,8 @@ void Emitter::save(const LiveSet& live) {
 
 void Emitter::restore(const LiveSet& live) {
   const bool conservative = mode_ == Mode::conservative;
-  Value* area = field(conservative ? offsetof(WarpContext, wide_slots) : offsetof(WarpContext, slots), b_.getPtrTy(), true);
+  Value* area =
+      field(conservative ? offsetof(WarpContext, wide_slots) : offsetof(WarpContext, slots), b_.getPtrTy(), true);
   for (std::size_t v = 0; v < plan_.f().values.size(); ++v) {
     if (((live[v / 64] >> (v % 64)) & 1U) == 0) continue;
     const auto id = static_cast<ValueId>(v);
@@ -130,8 +133,8 @@ void Emitter::restore(const LiveSet& live) {
 // --- the function
 
 void Emitter::create_function() {
-  fn_ = llvm::Function::Create(llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false), llvm::Function::ExternalLinkage,
-                               function_name_, module_);
+  fn_ = llvm::Function::Create(llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false),
+                               llvm::Function::ExternalLinkage, function_name_, module_);
   fn_->addFnAttr(llvm::Attribute::NoUnwind);
   const std::string width = std::to_string(traits_.vector_bytes * 8);
   fn_->addFnAttr("prefer-vector-width", width);
@@ -163,7 +166,8 @@ Result<void> Emitter::run() {
   if (masked()) {
     dispatch_ = new_block("dispatch");
     if (f.blocks.size() <= kMaxPendingVariables)
-      for (std::size_t b = 0; b < f.blocks.size(); ++b) pending_.push_back(entry_alloca(b_.getInt32Ty(), "pending" + llvm::Twine(b)));
+      for (std::size_t b = 0; b < f.blocks.size(); ++b)
+        pending_.push_back(entry_alloca(b_.getInt32Ty(), "pending" + llvm::Twine(b)));
   }
   for (std::size_t b = 0; b < f.blocks.size(); ++b) WL_TRY(emit_block(static_cast<BlockId>(b)));
   if (masked()) emit_dispatch();
@@ -177,7 +181,8 @@ void Emitter::emit_entry() {
   b_.SetInsertPoint(entry_);
   Value* entry = field(offsetof(WarpContext, entry), b_.getInt32Ty());
   for (std::size_t b = 0; b < pending_.size(); ++b)
-    b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b))), pending_[b]);
+    b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b))),
+                   pending_[b]);
   llvm::BasicBlock* bad = new_block("bad_entry");
   llvm::SwitchInst* table = b_.CreateSwitch(entry, bad);
   b_.SetInsertPoint(bad);
@@ -202,7 +207,8 @@ void Emitter::emit_entry() {
     for (std::size_t b = 0; b < f.blocks.size(); ++b) {
       const ptx::Instr* t = terminator(static_cast<BlockId>(b));
       if (t == nullptr || f.blocks[b].succs.size() < 2) continue;
-      const bool diverges = (t->guard >= 0 && !shape(t->guard).uniform()) || (t->op == isa::Op::brx && !operand_is_uniform(t->operands[0]));
+      const bool diverges = (t->guard >= 0 && !shape(t->guard).uniform()) ||
+                            (t->op == isa::Op::brx && !operand_is_uniform(t->operands[0]));
       if (!diverges) continue;
       LiveSet live = live_at(f.blocks[b].succs[0]);
       BlockId first = f.blocks[b].succs[0];
@@ -235,8 +241,10 @@ Result<void> Emitter::emit_block(BlockId b) {
     enter_masked_block(b);
   }
   WL_TRY(emit_body(b));
-  if (masked()) end_masked_block(b);
-  else end_uniform_block(b);
+  if (masked())
+    end_masked_block(b);
+  else
+    end_uniform_block(b);
   return {};
 }
 
@@ -246,14 +254,16 @@ Result<void> Emitter::emit_body(BlockId b) {
   for (std::size_t i = 0; i < block.insts.size(); ++i) {
     const Inst& inst = block.insts[i];
     const isa::Op op = inst.p.op;
-    if (op == isa::Op::bra || op == isa::Op::brx || op == isa::Op::exit || op == isa::Op::ret || ir::is_block_barrier(inst.p)) {
+    if (op == isa::Op::bra || op == isa::Op::brx || op == isa::Op::exit || op == isa::Op::ret ||
+        ir::is_block_barrier(inst.p)) {
       if (inst.p.has(isa::Mod::arrive)) WL_TRY(emit_instruction(inst));
       continue;
     }
     index_ = i;
     set_debug_line(b, i);
     bool is_signed = false;
-    if (i == 0 && mode_ != Mode::conservative && passes::is_widening(inst.p, is_signed) && shape(inst.p.operands[0].reg).linear())
+    if (i == 0 && mode_ != Mode::conservative && passes::is_widening(inst.p, is_signed) &&
+        shape(inst.p.operands[0].reg).linear())
       check_widening(b, inst);
     WL_TRY(emit_instruction(inst));
   }
@@ -267,30 +277,23 @@ Result<void> Emitter::emit_instruction(const Inst& inst) {
       if (inst.p.op == isa::Op::cvta && inst.p.has(isa::Mod::local)) break;
       if (inst.p.op == isa::Op::cvta) break;
       return emit_pure_instruction(inst);
-    case isa::Flow::load:
-      emit_load(inst);
-      return {};
-    case isa::Flow::store:
-      emit_store(inst);
-      return {};
-    case isa::Flow::atomic:
-      return emit_atomic(inst);
+    case isa::Flow::load: emit_load(inst); return {};
+    case isa::Flow::store: emit_store(inst); return {};
+    case isa::Flow::atomic: return emit_atomic(inst);
     case isa::Flow::fence:
-      b_.CreateFence(inst.p.has(isa::Mod::cta) ? llvm::AtomicOrdering::AcquireRelease : llvm::AtomicOrdering::SequentiallyConsistent);
+      b_.CreateFence(inst.p.has(isa::Mod::cta) ? llvm::AtomicOrdering::AcquireRelease
+                                               : llvm::AtomicOrdering::SequentiallyConsistent);
       return {};
     case isa::Flow::call:
     case isa::Flow::trap:
     case isa::Flow::hint:
-    case isa::Flow::clock:
-      return emit_call(inst);
-    case isa::Flow::warp_sync:
-      return emit_warp(inst);
+    case isa::Flow::clock: return emit_call(inst);
+    case isa::Flow::warp_sync: return emit_warp(inst);
     case isa::Flow::barrier:
       if (inst.p.has(isa::Mod::warp)) return emit_warp(inst);
       if (inst.p.has(isa::Mod::arrive)) return emit_call(inst);
       break;
-    default:
-      break;
+    default: break;
   }
   if (inst.p.op == isa::Op::cvta) {
     // Window offset <-> generic address; only local and shared windows do not start at 0.
@@ -302,7 +305,9 @@ Result<void> Emitter::emit_instruction(const Inst& inst) {
     const bool want_wide = shape(d).varying() && !(operand_is_uniform(inst.p.operands[1]) && !is_local);
     Value* a = convert(operand(inst, 1, type, want_wide), type, isa::Type::b64);
     if (is_shared || is_local || is_param) {
-      const std::size_t at = is_shared ? offsetof(WarpContext, shared) : is_local ? offsetof(WarpContext, local) : offsetof(WarpContext, params);
+      const std::size_t at = is_shared  ? offsetof(WarpContext, shared)
+                             : is_local ? offsetof(WarpContext, local)
+                                        : offsetof(WarpContext, params);
       Value* window = b_.CreatePtrToInt(field(at, b_.getPtrTy(), true), b_.getInt64Ty());
       if (want_wide) window = splat(window);
       if (is_local && want_wide) {
@@ -454,7 +459,8 @@ void Emitter::emit_barrier(BlockId b, const Inst& inst) {
   const ptx::Instr& p = inst.p;
   const auto scalar = [&](std::size_t k) {
     if (operand_is_uniform(p.operands[k])) return operand(inst, k, isa::Type::u32, false);
-    Value* lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {mask_or_all(current()), b_.getInt1(true)});
+    Value* lane =
+        b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {mask_or_all(current()), b_.getInt1(true)});
     return b_.CreateExtractElement(operand(inst, k, isa::Type::u32, true), lane);
   };
   const auto arrive = [&] {
@@ -465,7 +471,8 @@ void Emitter::emit_barrier(BlockId b, const Inst& inst) {
     if (reduces) {
       Value* yes = to_mask(operand(inst, p.operands.size() - 1, isa::Type::pred, true));
       yes = b_.CreateAnd(yes, mask_or_all(current()));
-      set_field(offsetof(WarpContext, barrier_true), b_.CreateOr(field(offsetof(WarpContext, barrier_true), b_.getInt32Ty()), yes));
+      set_field(offsetof(WarpContext, barrier_true),
+                b_.CreateOr(field(offsetof(WarpContext, barrier_true), b_.getInt32Ty()), yes));
     }
   };
   if (!masked()) {
@@ -476,7 +483,8 @@ void Emitter::emit_barrier(BlockId b, const Inst& inst) {
     return;
   }
   arrive();
-  set_field(offsetof(WarpContext, at_barrier), b_.CreateOr(field(offsetof(WarpContext, at_barrier), b_.getInt32Ty()), mask_));
+  set_field(offsetof(WarpContext, at_barrier),
+            b_.CreateOr(field(offsetof(WarpContext, at_barrier), b_.getInt32Ty()), mask_));
   Value* at = lane_array(offsetof(WarpContext, barrier_pending), next);
   b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), at), mask_), at);
 }
@@ -534,7 +542,8 @@ void Emitter::enter_masked_block(BlockId b) {
   if (mode_ == Mode::masked && plan_.returns_to_uniform[idx(b)]) {
     Value* full = b_.CreateICmpEQ(mask, b_.getInt32(0xFFFFFFFF));
     if (block.loop_depth > 0) {
-      Value* few = b_.CreateICmpULT(field(offsetof(WarpContext, transitions), b_.getInt32Ty()), b_.getInt32(kMaxTransitions));
+      Value* few =
+          b_.CreateICmpULT(field(offsetof(WarpContext, transitions), b_.getInt32Ty()), b_.getInt32(kMaxTransitions));
       full = b_.CreateAnd(full, few);
     }
     llvm::BasicBlock* together = new_block("together" + llvm::Twine(b));
@@ -573,7 +582,8 @@ void Emitter::end_masked_block(BlockId b) {
     return;
   }
   if (block.ends) {
-    set_field(offsetof(WarpContext, live), b_.CreateAnd(field(offsetof(WarpContext, live), b_.getInt32Ty()), b_.CreateNot(mask_)));
+    set_field(offsetof(WarpContext, live),
+              b_.CreateAnd(field(offsetof(WarpContext, live), b_.getInt32Ty()), b_.CreateNot(mask_)));
   } else if (block.ends_with_barrier) {
     emit_barrier(b, block.insts.back());
   } else {
@@ -583,8 +593,10 @@ void Emitter::end_masked_block(BlockId b) {
     } else if (t->op == isa::Op::bra) {
       const Inst& inst = block.insts.back();
       Value* taken = nullptr;
-      if (guard_is_uniform(inst)) taken = b_.CreateSelect(guard_scalar(inst), mask_, b_.getInt32(0));
-      else taken = b_.CreateAnd(to_mask(guard_bits(inst)), mask_);
+      if (guard_is_uniform(inst))
+        taken = b_.CreateSelect(guard_scalar(inst), mask_, b_.getInt32(0));
+      else
+        taken = b_.CreateAnd(to_mask(guard_bits(inst)), mask_);
       Value* fall = b_.CreateAnd(mask_, b_.CreateNot(taken));
       if (plan_.counting && !guard_is_uniform(inst)) {
         const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
@@ -619,14 +631,16 @@ void Emitter::emit_dispatch() {
   b_.SetCurrentDebugLocation(llvm::DILocation::get(context_, 0, 0, debug_scope_));
   flush_pending();
   const bool spins = plan_.spins;
-  Value* code = call_host("warploom_dispatch", b_.getInt32Ty(),
-                          {ctx_, b_.getInt32(static_cast<std::uint32_t>(plan_.f().blocks.size())), b_.getInt32(spins ? 1 : 0)});
+  Value* code =
+      call_host("warploom_dispatch", b_.getInt32Ty(),
+                {ctx_, b_.getInt32(static_cast<std::uint32_t>(plan_.f().blocks.size())), b_.getInt32(spins ? 1 : 0)});
   llvm::BasicBlock* again = new_block("again");
   llvm::BasicBlock* out = new_block("return");
   b_.CreateCondBr(b_.CreateICmpSLT(code, b_.getInt32(0)), again, out);
   b_.SetInsertPoint(again);
   for (std::size_t b = 0; b < pending_.size(); ++b)
-    b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b))), pending_[b]);
+    b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b))),
+                   pending_[b]);
   b_.CreateBr(blocks_[0]);
   b_.SetInsertPoint(out);
   LiveSet live;
@@ -655,7 +669,7 @@ void Emitter::check_widening(BlockId b, const Inst& inst) {
   for (std::size_t k = 1; k < p.operands.size() && k < 3; ++k) {
     const ptx::Operand& o = p.operands[k];
     if (p.op == isa::Op::cvt && k > 1) break;
-    if (o.kind != ptx::Operand::Kind::reg || !shape(o.reg).linear()) continue;
+    if (o.kind != ptx::Operand::Kind::reg || !shape(o.reg).linear() || shape(o.reg).bound != 0) continue;
     const ir::Shape& s = shape(o.reg);
     Value* base = convert(load_base(o.reg), plan_.storage[idx(o.reg)], isa::Type::b32);
     Value* base64 = is_signed ? b_.CreateSExt(base, b_.getInt64Ty()) : b_.CreateZExt(base, b_.getInt64Ty());
@@ -667,7 +681,8 @@ void Emitter::check_widening(BlockId b, const Inst& inst) {
         high = b_.CreateAdd(high, b_.getInt64(static_cast<std::uint64_t>(*max)));
       } else {
         Value* factor = to_bits(load_base(t.mult), plan_.storage[idx(t.mult)]);
-        factor = t.widen == 2 ? b_.CreateZExtOrTrunc(factor, b_.getInt64Ty()) : b_.CreateSExtOrTrunc(factor, b_.getInt64Ty());
+        factor = t.widen == 2 ? b_.CreateZExtOrTrunc(factor, b_.getInt64Ty())
+                              : b_.CreateSExtOrTrunc(factor, b_.getInt64Ty());
         Value* x = b_.CreateMul(factor, b_.getInt64(static_cast<std::uint64_t>(*min)));
         Value* y = b_.CreateMul(factor, b_.getInt64(static_cast<std::uint64_t>(*max)));
         Value* swap = b_.CreateICmpSLT(x, y);
@@ -675,7 +690,8 @@ void Emitter::check_widening(BlockId b, const Inst& inst) {
         high = b_.CreateAdd(high, b_.CreateSelect(swap, y, x));
       }
     }
-    const std::int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : static_cast<std::int64_t>(UINT32_MAX);
+    const std::int64_t least = is_signed ? INT32_MIN : 0,
+                       most = is_signed ? INT32_MAX : static_cast<std::int64_t>(UINT32_MAX);
     Value* bad = b_.CreateOr(b_.CreateICmpSLT(low, b_.getInt64(static_cast<std::uint64_t>(least))),
                              b_.CreateICmpSGT(high, b_.getInt64(static_cast<std::uint64_t>(most))));
     failed = failed == nullptr ? bad : b_.CreateOr(failed, bad);

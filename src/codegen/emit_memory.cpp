@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "codegen/emitter.hpp"
+#include "codegen/lane_runs.hpp"
 #include "ir/webs.hpp"
 
 namespace warploom::codegen {
@@ -14,36 +15,6 @@ using isa::Type;
 namespace {
 
 std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-// A stretch of lanes whose addresses are known relative to its first lane.
-struct Runs {
-  unsigned length = 0;      // lanes in a run, a power of two; 0: nothing is known
-  std::int64_t stride = 0;  // bytes from lane to lane within a run, the same in all runs
-};
-
-// The longest runs with one stride; factors that are no constant must not change within a run.
-Runs find_runs(const Shape& s) {
-  for (unsigned length = 32; length >= 2; length /= 2) {
-    bool good = true;
-    std::int64_t stride = 0;
-    bool first = true;
-    for (unsigned r = 0; r < 32 && good; r += length)
-      for (unsigned l = r + 1; l < r + length && good; ++l) {
-        std::int64_t step = 0;
-        for (const ir::Term& t : s.terms) {
-          const std::int64_t d = t.pattern[l] - t.pattern[l - 1];
-          if (t.mult >= 0) good = good && d == 0;
-          else step += d;
-        }
-        if (first) stride = step;
-        first = false;
-        good = good && step == stride;
-      }
-    if (good) return {length, stride};
-  }
-  return {};
-}
-
 
 bool has_factors(const Shape& s) {
   for (const ir::Term& t : s.terms)
@@ -69,8 +40,10 @@ Emitter::Address Emitter::address(const Inst& inst, std::size_t k, Space space) 
     a.shape.kind = Shape::Kind::uniform;
     a.base = symbol_address(variable, o.reg >= 0 ? 0 : o.imm);
     const auto place = plan_.f().variables[idx(variable)].place;
-    if (place == ir::Variable::Place::local) a.space = Space::local;
-    else if (space == Space::generic && (place == ir::Variable::Place::shared || place == ir::Variable::Place::dynamic_shared))
+    if (place == ir::Variable::Place::local)
+      a.space = Space::local;
+    else if (space == Space::generic &&
+             (place == ir::Variable::Place::shared || place == ir::Variable::Place::dynamic_shared))
       a.space = Space::shared;
   } else if (o.reg < 0) {
     a.shape.kind = Shape::Kind::uniform;
@@ -79,7 +52,8 @@ Emitter::Address Emitter::address(const Inst& inst, std::size_t k, Space space) 
   if (o.reg >= 0) {
     const Shape& s = shape(o.reg);
     const Type from = plan_.storage[idx(o.reg)];
-    // Windows are small: a 32-bit offset counts as signed, so that sums that pass through negative values come out right.
+    // Windows are small: a 32-bit offset counts as signed, so that sums that pass through negative values come out
+    // right.
     const Type as = isa::bits(from) == 32 ? Type::s32 : Type::b64;
     Value* symbol = a.base;
     if (s.varying()) {
@@ -106,10 +80,14 @@ Emitter::Address Emitter::address(const Inst& inst, std::size_t k, Space space) 
   }
   auto* load = llvm::cast<llvm::LoadInst>(field(window, b_.getPtrTy(), true));
   // Shared and local windows begin at a multiple of 64; saying so lets alignment tests fold away.
-  if (a.space != Space::param) load->setMetadata(llvm::LLVMContext::MD_align, llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(64))));
+  if (a.space != Space::param)
+    load->setMetadata(llvm::LLVMContext::MD_align,
+                      llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(64))));
   Value* start = b_.CreatePtrToInt(load, b_.getInt64Ty());
-  if (a.wide != nullptr) a.wide = b_.CreateAdd(a.wide, splat(start));
-  else a.base = b_.CreateAdd(start, a.base);
+  if (a.wide != nullptr)
+    a.wide = b_.CreateAdd(a.wide, splat(start));
+  else
+    a.base = b_.CreateAdd(start, a.base);
   if (a.space == Space::local) {
     ir::Term stride{-1, 0, {}};
     for (std::size_t l = 0; l < 32; ++l) stride.pattern[l] = static_cast<std::int64_t>(l) * plan_.f().local_bytes;
@@ -144,8 +122,10 @@ Emitter::Address Emitter::offset_by(const Address& a, std::int64_t bytes, Emitte
   if (bytes == 0) return a;
   Address out = a;
   Value* by = e.b_.getInt64(static_cast<std::uint64_t>(bytes));
-  if (out.wide != nullptr) out.wide = e.b_.CreateAdd(out.wide, e.splat(by));
-  else out.base = e.b_.CreateAdd(out.base, by);
+  if (out.wide != nullptr)
+    out.wide = e.b_.CreateAdd(out.wide, e.splat(by));
+  else
+    out.base = e.b_.CreateAdd(out.base, by);
   return out;
 }
 
@@ -238,7 +218,8 @@ llvm::Value* Emitter::load_lanes(const Address& a, llvm::Type* type, const Lanes
     return concatenate(std::move(parts));
   }
   // Single elements some way apart in shared memory: whole vectors, of which the lanes pick theirs.
-  if (padded && runs.length >= 8 && runs.stride > bytes && runs.stride <= 8 * bytes && runs.stride % bytes == 0 && bytes >= 4) {
+  if (padded && runs.length >= 8 && runs.stride > bytes && runs.stride <= 8 * bytes && runs.stride % bytes == 0 &&
+      bytes >= 4) {
     std::vector<Value*> one;
     if (load_interleaved(a, type, static_cast<unsigned>(runs.stride / bytes), lanes, one)) return one[0];
   }
@@ -255,7 +236,8 @@ void Emitter::store_lanes(const Address& a, Value* value, const Lanes& lanes, bo
     if (wide_value) {
       Value* lane = b_.getInt32(31);
       if (lanes.mask != nullptr)
-        lane = b_.CreateSub(b_.getInt32(31), b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()}, {lanes.mask, b_.getInt1(true)}));
+        lane = b_.CreateSub(b_.getInt32(31), b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()},
+                                                                {lanes.mask, b_.getInt1(true)}));
       value = b_.CreateExtractElement(value, lane);
     }
     b_.CreateAlignedStore(value, pointer(a.base), align, is_volatile);
@@ -277,8 +259,11 @@ void Emitter::store_lanes(const Address& a, Value* value, const Lanes& lanes, bo
           continue;
         }
         Value* bits = runs.length == 32 ? lanes.bits : b_.CreateShuffleVector(lanes.bits, pick);
-        if (blend) b_.CreateAlignedStore(b_.CreateSelect(bits, part, b_.CreateAlignedLoad(part->getType(), at, align)), at, align);
-        else b_.CreateMaskedStore(part, at, align, bits);
+        if (blend)
+          b_.CreateAlignedStore(b_.CreateSelect(bits, part, b_.CreateAlignedLoad(part->getType(), at, align)), at,
+                                align);
+        else
+          b_.CreateMaskedStore(part, at, align, bits);
       }
       return;
     }
@@ -287,7 +272,8 @@ void Emitter::store_lanes(const Address& a, Value* value, const Lanes& lanes, bo
 }
 
 // Lanes that lie side by side, `width` elements each: long vectors, then shuffles.
-bool Emitter::load_interleaved(const Address& a, llvm::Type* type, unsigned width, const Lanes& lanes, std::vector<Value*>& out) {
+bool Emitter::load_interleaved(const Address& a, llvm::Type* type, unsigned width, const Lanes& lanes,
+                               std::vector<Value*>& out) {
   if (!a.shape.linear() || (lanes.mask != nullptr && a.space != Space::shared)) return false;
   const unsigned bytes = type->getScalarSizeInBits() / 8;
   const Runs runs = find_runs(a.shape);
@@ -346,7 +332,8 @@ llvm::Value* Emitter::concatenate(std::vector<Value*> parts) {
     std::vector<Value*> joined;
     std::vector<int> both;
     for (unsigned l = 0; l < 2 * length; ++l) both.push_back(static_cast<int>(l));
-    for (std::size_t i = 0; i < parts.size(); i += 2) joined.push_back(b_.CreateShuffleVector(parts[i], parts[i + 1], both));
+    for (std::size_t i = 0; i < parts.size(); i += 2)
+      joined.push_back(b_.CreateShuffleVector(parts[i], parts[i + 1], both));
     parts = std::move(joined);
   }
   return parts[0];
@@ -356,7 +343,8 @@ namespace {
 
 bool is_ordered(const ptx::Instr& p) {
   using isa::Mod;
-  return p.has(Mod::volatile_) || p.has(Mod::relaxed) || p.has(Mod::acquire) || p.has(Mod::release) || p.has(Mod::mmio) || p.has(Mod::cv);
+  return p.has(Mod::volatile_) || p.has(Mod::relaxed) || p.has(Mod::acquire) || p.has(Mod::release) ||
+         p.has(Mod::mmio) || p.has(Mod::cv);
 }
 
 }  // namespace
@@ -381,7 +369,8 @@ void Emitter::emit_load(const Inst& inst) {
     // Parameters never change: their loads may be hoisted.
     if (a.space == Space::param && a.shape.uniform()) {
       for (unsigned e = 0; e < width; ++e) {
-        llvm::LoadInst* load = b_.CreateAlignedLoad(element_type, pointer(a.base, e * isa::bytes(type)), llvm::Align(1));
+        llvm::LoadInst* load =
+            b_.CreateAlignedLoad(element_type, pointer(a.base, e * isa::bytes(type)), llvm::Align(1));
         load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
         values.push_back(load);
       }
@@ -412,7 +401,8 @@ void Emitter::emit_store(const Inst& inst) {
     std::vector<Value*> values;
     for (const ptx::Operand* o : src) {
       // Loads and stores take registers wider than the type.
-      Value* v = operand(inst, *o, src.size() == 1 && inst.variable.size() > 1 ? inst.variable[1] : -1, type, !operand_is_uniform(*o));
+      Value* v = operand(inst, *o, src.size() == 1 && inst.variable.size() > 1 ? inst.variable[1] : -1, type,
+                         !operand_is_uniform(*o));
       values.push_back(v);
     }
     if (values.size() > 1 && !is_volatile && store_interleaved(a, values, lanes)) return;

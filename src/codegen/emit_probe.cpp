@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "codegen/emitter.hpp"
+#include "codegen/lane_runs.hpp"
 #include "ir/webs.hpp"
 
 namespace warploom::codegen {
@@ -57,6 +58,41 @@ llvm::Value* Emitter::count_runs(const Address& a, std::uint32_t bytes, observe:
   Value* phase = b_.CreateAnd(a.base, b_.getInt64(31));
   return b_.CreateZExt(b_.CreateLoad(b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), global, phase)),
                        b_.getInt64Ty());
+}
+
+// Sectors of an access by a full warp in a few dense runs that lie a run-time distance apart: the rows of a tile. The
+// runs are of one length, so that in ascending order each adds what lies past the one before. nullptr where that is
+// not so; `ascends` says at run time whether it is.
+llvm::Value* Emitter::count_rows(const Address& a, std::uint32_t bytes, Value*& ascends) {
+  if (!a.shape.linear()) return nullptr;
+  const ir::Term* factor = nullptr;
+  for (const ir::Term& t : a.shape.terms) {
+    if (t.mult < 0) continue;
+    if (factor != nullptr) return nullptr;
+    factor = &t;
+  }
+  const Runs runs = find_runs(a.shape);
+  if (factor == nullptr || runs.length < 4 || runs.stride < 0 || runs.stride > 32) return nullptr;
+  for (unsigned r = runs.length; r < 32; r += runs.length) {
+    if (factor->pattern[r] < factor->pattern[r - runs.length]) return nullptr;
+    for (const ir::Term& t : a.shape.terms)
+      if (t.mult < 0 && t.pattern[r] < t.pattern[r - runs.length]) return nullptr;
+  }
+  Value* mult = to_bits(load_base(factor->mult), plan_.storage[idx(factor->mult)]);
+  ascends = b_.CreateICmpSGE(mult, llvm::ConstantInt::get(mult->getType(), 0));
+  Value* lanes = pattern(a.shape, b_.getInt64Ty());
+  const std::uint64_t span = static_cast<std::uint64_t>(runs.stride) * (runs.length - 1) + bytes - 1;
+  Value *count = nullptr, *covered = nullptr;
+  for (unsigned r = 0; r < 32; r += runs.length) {
+    Value* start = b_.CreateAdd(a.base, b_.CreateExtractElement(lanes, r));
+    Value* first = b_.CreateLShr(start, 5);
+    Value* end = b_.CreateAdd(b_.CreateLShr(b_.CreateAdd(start, b_.getInt64(span)), 5), b_.getInt64(1));
+    if (covered != nullptr) first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, first, covered);
+    Value* more = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(end, first), b_.getInt64(0));
+    count = count == nullptr ? more : b_.CreateAdd(count, more);
+    covered = end;
+  }
+  return count;
 }
 
 void Emitter::check_access(const Inst& inst, const Address& a, const Lanes& lanes) {
@@ -146,7 +182,33 @@ void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lane
       add_counter(site + 1, count_runs(a, bytes, kind));
       return;
     }
+    Value* ascends = nullptr;
+    Value* rows = a.space == Space::shared || observe::is_atomic(kind) ? nullptr : count_rows(a, bytes, ascends);
+    if (rows != nullptr) {
+      llvm::BasicBlock* simple = new_block("rows");
+      llvm::BasicBlock* other = new_block("no_rows");
+      llvm::BasicBlock* after = new_block("counted");
+      b_.CreateCondBr(ascends, simple, other);
+      b_.SetInsertPoint(simple);
+      add_counter(site, b_.getInt64(1));
+      add_counter(site + 1, rows);
+      add_counter(site + 2, b_.getInt64(bytes));
+      add_counter(site + 5, b_.getInt64(32));
+      b_.CreateBr(after);
+      b_.SetInsertPoint(other);
+      count_by_address(inst, a, lanes, bytes, site);
+      b_.CreateBr(after);
+      b_.SetInsertPoint(after);
+      return;
+    }
   }
+  count_by_address(inst, a, lanes, bytes, site);
+}
+
+// The general case: the runtime looks at all addresses.
+void Emitter::count_by_address(const Inst& inst, const Address& a, const Lanes& lanes, std::uint32_t bytes,
+                               std::size_t site) {
+  const observe::AccessKind kind = plan_.sites[idx(inst.site)].access;
   Value* at = spill(address_lanes(a), "counted");
   const std::uint32_t what = static_cast<std::uint32_t>(a.space) | static_cast<std::uint32_t>(kind) << 8;
   call_host("warploom_count", b_.getVoidTy(),

@@ -55,12 +55,14 @@ llvm::Value* Emitter::special_register(const std::string& name, Type type, bool 
   if (name == "%gridid") return widen(field(offsetof(WarpContext, grid_id), b_.getInt64Ty(), true), Type::u64);
   if (name == ir::kBarrierPopc) return u32_field(offsetof(WarpContext, barrier_popc));
   if (name == ir::kBarrierAnd || name == ir::kBarrierOr) {
-    const std::size_t at = name == ir::kBarrierAnd ? offsetof(WarpContext, barrier_and) : offsetof(WarpContext, barrier_or);
+    const std::size_t at =
+        name == ir::kBarrierAnd ? offsetof(WarpContext, barrier_and) : offsetof(WarpContext, barrier_or);
     return widen(b_.CreateICmpNE(field(at, b_.getInt32Ty()), b_.getInt32(0)), Type::pred);
   }
   if (name == "WARP_SZ") return widen(b_.getInt32(32), Type::u32);
   if (name == "%clock64" || name == "%clock" || name == "%clock_hi") {
-    Value* t = b_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, llvm::ArrayRef<llvm::Type*>{}, llvm::ArrayRef<Value*>{});
+    Value* t =
+        b_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, llvm::ArrayRef<llvm::Type*>{}, llvm::ArrayRef<Value*>{});
     if (name == "%clock_hi") t = b_.CreateLShr(t, 32);
     return widen(t, Type::u64);
   }
@@ -87,12 +89,13 @@ Result<void> Emitter::emit_call(const Inst& inst) {
     case Op::nanosleep:
     case Op::pmevent:
     case Op::prefetch:
-    case Op::prefetchu:
-      return {};
+    case Op::prefetchu: return {};
     case Op::trap:
     case Op::brkpt:
       with_guard(inst, [&](const Lanes& lanes) {
-        call_host("warploom_trap", b_.getVoidTy(), {ctx_, mask_or_all(lanes), b_.getInt32(static_cast<std::uint32_t>(block_)), b_.getInt32(static_cast<std::uint32_t>(index_))});
+        call_host("warploom_trap", b_.getVoidTy(),
+                  {ctx_, mask_or_all(lanes), b_.getInt32(static_cast<std::uint32_t>(block_)),
+                   b_.getInt32(static_cast<std::uint32_t>(index_))});
         leave(Exit::error);
         b_.SetInsertPoint(new_block("never"));
       });
@@ -106,8 +109,7 @@ Result<void> Emitter::emit_call(const Inst& inst) {
       });
       return {};
     }
-    case Op::call:
-      break;
+    case Op::call: break;
     default: {
       const isa::Row& row = isa::row(p.op);
       if (row.flow == isa::Flow::hint && p.operands.empty()) return {};
@@ -132,8 +134,10 @@ Result<void> Emitter::emit_call(const Inst& inst) {
     for (std::size_t k = 1; k < p.operands.size(); ++k)
       argument_at.push_back(spill(address_lanes(address(inst, k, isa::Space::local)), "argument"));
     if (name == "__assertfail") {
-      Value* lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {mask_or_all(lanes), b_.getInt1(true)});
-      std::vector<Value*> args{ctx_, lane, b_.getInt32(static_cast<std::uint32_t>(block_)), b_.getInt32(static_cast<std::uint32_t>(index_))};
+      Value* lane =
+          b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {mask_or_all(lanes), b_.getInt1(true)});
+      std::vector<Value*> args{ctx_, lane, b_.getInt32(static_cast<std::uint32_t>(block_)),
+                               b_.getInt32(static_cast<std::uint32_t>(index_))};
       for (std::size_t k = 0; k < 4; ++k)
         args.push_back(b_.CreateLoad(b_.getInt64Ty(), element(argument_at[k], b_.getInt64Ty(), lane)));
       call_host("warploom_assertfail", b_.getVoidTy(), args);

@@ -53,8 +53,10 @@ void Emitter::emit_shuffle(const Inst& inst, const Lanes&) {
       inside.push_back(b_.getInt1(ok));
     }
     if (d.kind == ptx::Operand::Kind::reg) {
-      if (!shape(d.reg).varying()) write(inst, d.reg, operand(inst, 1, Type::b32, false), Type::b32);
-      else write(inst, d.reg, b_.CreateShuffleVector(a, from), Type::b32);
+      if (!shape(d.reg).varying())
+        write(inst, d.reg, operand(inst, 1, Type::b32, false), Type::b32);
+      else
+        write(inst, d.reg, b_.CreateShuffleVector(a, from), Type::b32);
     }
     if (d.pair >= 0) write(inst, d.pair, llvm::ConstantVector::get(inside), Type::pred);
     return;
@@ -84,8 +86,8 @@ void Emitter::emit_shuffle(const Inst& inst, const Lanes&) {
   if (d.kind == ptx::Operand::Kind::reg) {
     if (!shape(d.reg).varying()) {
       write(inst, d.reg, operand(inst, 1, Type::b32, false), Type::b32);
-    } else if (operand_is_uniform(by) && operand_is_uniform(clamp) && p.has(Mod::idx) && clamp.kind == ptx::Operand::Kind::imm &&
-               (clamp.imm & 0x1f1f) == 31) {
+    } else if (operand_is_uniform(by) && operand_is_uniform(clamp) && p.has(Mod::idx) &&
+               clamp.kind == ptx::Operand::Kind::imm && (clamp.imm & 0x1f1f) == 31) {
       // A broadcast from one lane.
       Value* from = b_.CreateAnd(operand(inst, 2, Type::b32, false), b_.getInt32(31));
       write(inst, d.reg, b_.CreateExtractElement(a, from), Type::b32);
@@ -138,15 +140,9 @@ Result<void> Emitter::emit_warp(const Inst& inst) {
   std::optional<Diag> failed;
   with_guard(inst, [&](const Lanes& lanes) {
     switch (p.op) {
-      case Op::shfl:
-        emit_shuffle(inst, lanes);
-        return;
-      case Op::vote:
-        emit_vote(inst, lanes);
-        return;
-      case Op::activemask:
-        write(inst, p.operands[0].reg, mask_or_all(lanes), Type::b32);
-        return;
+      case Op::shfl: emit_shuffle(inst, lanes); return;
+      case Op::vote: emit_vote(inst, lanes); return;
+      case Op::activemask: write(inst, p.operands[0].reg, mask_or_all(lanes), Type::b32); return;
       case Op::elect: {
         Value* members = b_.CreateAnd(mask_or_all(lanes), operand(inst, 1, Type::b32, false));
         Value* leader = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {members, b_.getInt1(false)});
@@ -168,31 +164,38 @@ Result<void> Emitter::emit_warp(const Inst& inst) {
         llvm::AllocaInst* out = entry_alloca(wide(b_.getInt32Ty()), "results");
         if (p.op == Op::match) {
           llvm::AllocaInst* all = entry_alloca(b_.getInt32Ty(), "agree");
-          call_host("warploom_match", b_.getVoidTy(), {in, members, mask_or_all(lanes), b_.getInt32(p.has(Mod::all) ? 1 : 0), out, all});
+          call_host("warploom_match", b_.getVoidTy(),
+                    {in, members, mask_or_all(lanes), b_.getInt32(p.has(Mod::all) ? 1 : 0), out, all});
           if (p.operands[0].kind == ptx::Operand::Kind::reg)
             write(inst, p.operands[0].reg, b_.CreateLoad(wide(b_.getInt32Ty()), out), Type::b32);
-          if (p.operands[0].pair >= 0) write(inst, p.operands[0].pair, to_lane_bits(b_.CreateLoad(b_.getInt32Ty(), all)), Type::pred);
+          if (p.operands[0].pair >= 0)
+            write(inst, p.operands[0].pair, to_lane_bits(b_.CreateLoad(b_.getInt32Ty(), all)), Type::pred);
           return;
         }
         if (is64 || isa::is_float(type)) {
           failed = unsupported(inst, "this reduction is not supported yet");
           return;
         }
-        const int kind = p.has(Mod::add) ? 0 : p.has(Mod::min) ? 1 : p.has(Mod::max) ? 2 : p.has(Mod::and_) ? 3 : p.has(Mod::or_) ? 4 : 5;
+        const int kind = p.has(Mod::add)    ? 0
+                         : p.has(Mod::min)  ? 1
+                         : p.has(Mod::max)  ? 2
+                         : p.has(Mod::and_) ? 3
+                         : p.has(Mod::or_)  ? 4
+                                            : 5;
         call_host("warploom_redux", b_.getVoidTy(),
                   {in, members, mask_or_all(lanes), b_.getInt32(static_cast<std::uint32_t>(kind)),
                    b_.getInt32(isa::is_signed(type) ? 1 : 0), out});
         Value* r = b_.CreateLoad(wide(b_.getInt32Ty()), out);
         const ir::ValueId d = p.operands[0].reg;
         if (!shape(d).varying()) {
-          Value* lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {mask_or_all(lanes), b_.getInt1(true)});
+          Value* lane =
+              b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {mask_or_all(lanes), b_.getInt1(true)});
           r = b_.CreateExtractElement(r, lane);
         }
         write(inst, d, r, Type::b32);
         return;
       }
-      default:
-        failed = unsupported(inst, "");
+      default: failed = unsupported(inst, "");
     }
   });
   if (failed) return std::move(*failed);

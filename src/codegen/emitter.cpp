@@ -32,11 +32,16 @@ Type bits_type(unsigned bits) {
 
 }  // namespace
 
-Emitter::Emitter(const KernelPlan& plan, Mode mode, llvm::Module& module, const TargetTraits& traits, std::string function_name,
-                 std::vector<StaticCount>& static_counts)
-    : plan_(plan), mode_(mode),
-      shapes_(mode == Mode::conservative ? plan.prepared.conservative : plan.prepared.shapes), traits_(traits),
-      static_counts_(static_counts), context_(module.getContext()), module_(module), b_(module.getContext()),
+Emitter::Emitter(const KernelPlan& plan, Mode mode, llvm::Module& module, const TargetTraits& traits,
+                 std::string function_name, std::vector<StaticCount>& static_counts)
+    : plan_(plan),
+      mode_(mode),
+      shapes_(mode == Mode::conservative ? plan.prepared.conservative : plan.prepared.shapes),
+      traits_(traits),
+      static_counts_(static_counts),
+      context_(module.getContext()),
+      module_(module),
+      b_(module.getContext()),
       function_name_(std::move(function_name)) {}
 
 llvm::Type* Emitter::storage_type(ValueId v) const { return lane_type(context_, plan_.storage[idx(v)]); }
@@ -65,7 +70,8 @@ llvm::Value* Emitter::pattern(const Shape& s, llvm::Type* type) {
   for (const ir::Term& t : s.terms) {
     std::vector<llvm::Constant*> lanes;
     for (std::int64_t x : t.pattern)
-      lanes.push_back(llvm::ConstantInt::get(type, static_cast<std::uint64_t>(x) & (bits == 64 ? ~0ULL : (1ULL << bits) - 1)));
+      lanes.push_back(
+          llvm::ConstantInt::get(type, static_cast<std::uint64_t>(x) & (bits == 64 ? ~0ULL : (1ULL << bits) - 1)));
     Value* p = llvm::ConstantVector::get(lanes);
     if (t.mult >= 0) {
       Value* factor = load_base(t.mult);
@@ -132,7 +138,8 @@ llvm::Value* Emitter::immediate(const Operand& o, Type type) {
     __builtin_memcpy(&d, &o.imm, sizeof d);
     return llvm::ConstantFP::get(t, static_cast<float>(d));
   }
-  if (t->isFloatingPointTy()) return llvm::ConstantFP::get(t, llvm::APFloat(t->getFltSemantics(), llvm::APInt(bits, o.imm, false, true)));
+  if (t->isFloatingPointTy())
+    return llvm::ConstantFP::get(t, llvm::APFloat(t->getFltSemantics(), llvm::APInt(bits, o.imm, false, true)));
   return llvm::ConstantInt::get(t, llvm::APInt(bits, o.imm, false, true));
 }
 
@@ -165,11 +172,11 @@ llvm::Value* Emitter::symbol_address(std::int32_t variable, std::uint64_t offset
     }
     case ir::Variable::Place::dynamic_shared: {
       const ir::Function& f = plan_.f();
-      const std::uint64_t start = (f.shared_bytes + f.dynamic_shared_align - 1) / f.dynamic_shared_align * f.dynamic_shared_align;
+      const std::uint64_t start =
+          (f.shared_bytes + f.dynamic_shared_align - 1) / f.dynamic_shared_align * f.dynamic_shared_align;
       return b_.getInt64(start + offset);
     }
-    default:
-      return b_.getInt64(v.offset + offset);
+    default: return b_.getInt64(v.offset + offset);
   }
 }
 
@@ -180,7 +187,8 @@ llvm::Value* Emitter::operand(const Inst& inst, const Operand& o, std::int32_t v
       const Type from = plan_.storage[idx(o.reg)];
       v = want_wide ? load_wide(o.reg) : load_base(o.reg);
       // Where the bits of a computed float can be seen, a NaN gets the bits that PTX gives it.
-      if (from == Type::f32 && plan_.computed_nan[idx(o.reg)] && (type != Type::f32 || isa::row(inst.p.op).flow != isa::Flow::pure)) {
+      if (from == Type::f32 && plan_.computed_nan[idx(o.reg)] &&
+          (type != Type::f32 || isa::row(inst.p.op).flow != isa::Flow::pure)) {
         OpEnv env{b_, want_wide ? 32U : 1U};
         v = canonical_nan(env, v);
       }
@@ -189,11 +197,8 @@ llvm::Value* Emitter::operand(const Inst& inst, const Operand& o, std::int32_t v
       if (o.minus) v = v->getType()->isFPOrFPVectorTy() ? b_.CreateFNeg(v) : b_.CreateNeg(v);
       return v;
     }
-    case Operand::Kind::sreg:
-      return special_register(o.symbol, type, want_wide);
-    case Operand::Kind::symbol:
-      v = convert(symbol_address(variable, o.imm), Type::b64, type);
-      break;
+    case Operand::Kind::sreg: return special_register(o.symbol, type, want_wide);
+    case Operand::Kind::symbol: v = convert(symbol_address(variable, o.imm), Type::b64, type); break;
     case Operand::Kind::vector: {
       // mov.b64 {lo, hi}: the pieces of one value, lowest first.
       const unsigned piece = isa::bits(type) / static_cast<unsigned>(o.elements.size());
@@ -249,7 +254,8 @@ void Emitter::write(const Inst& inst, ValueId v, Value* value, Type type) {
   if (!is_wide(value)) value = splat(value);
   Value* lanes = nullptr;
   if (inst.p.guard >= 0) lanes = guard_bits(inst);
-  if (masked() && mask_bits_ != nullptr && plan_.crosses[idx(v)]) lanes = lanes == nullptr ? mask_bits_ : b_.CreateAnd(lanes, mask_bits_);
+  if (masked() && mask_bits_ != nullptr && plan_.crosses[idx(v)])
+    lanes = lanes == nullptr ? mask_bits_ : b_.CreateAnd(lanes, mask_bits_);
   if (lanes != nullptr) value = b_.CreateSelect(lanes, value, b_.CreateLoad(value->getType(), slot(v)));
   b_.CreateStore(value, slot(v));
 }
@@ -278,7 +284,8 @@ Diag Emitter::unsupported(const Inst& inst, const std::string& reason) const {
   d.id = ErrorId::unsupported_instruction;
   ptx::Body names;
   for (const ir::Value& v : plan_.f().values) names.registers.push_back({v.name, v.type});
-  d.what = fmt::format("'{}' is not supported{}{}", ptx::print(*plan_.f().module, names, inst.p), reason.empty() ? "" : ": ", reason);
+  d.what = fmt::format("'{}' is not supported{}{}", ptx::print(*plan_.f().module, names, inst.p),
+                       reason.empty() ? "" : ": ", reason);
   d.loc = {plan_.f().module->name, inst.p.line, 0};
   d.where = "kernel " + plan_.f().name;
   if (inst.source >= 0) {
@@ -292,7 +299,8 @@ Diag Emitter::unsupported(const Inst& inst, const std::string& reason) const {
 Result<void> Emitter::emit_pure_instruction(const Inst& inst) {
   const ptx::Instr& p = inst.p;
   if (p.op == isa::Op::mov) {
-    const bool wide_source = !operand_is_uniform(p.operands[1]) && (p.operands[0].kind == Operand::Kind::vector || shape(p.operands[0].reg).varying());
+    const bool wide_source = !operand_is_uniform(p.operands[1]) &&
+                             (p.operands[0].kind == Operand::Kind::vector || shape(p.operands[0].reg).varying());
     write_result(inst, 0, operand(inst, 1, ptx::operand_type(p, 0), wide_source));
     return {};
   }
@@ -304,8 +312,7 @@ Result<void> Emitter::emit_pure_instruction(const Inst& inst) {
     if (!ir::is_source(p, k)) continue;
     uniform_sources = uniform_sources && operand_is_uniform(p.operands[k]);
   }
-  if (!uniform_sources)
-    ir::for_each_def(inst, [&](ValueId v) { scalar = scalar && !shape(v).varying(); });
+  if (!uniform_sources) ir::for_each_def(inst, [&](ValueId v) { scalar = scalar && !shape(v).varying(); });
   // A linear source of a varying result needs its lanes.
   std::vector<Value*> in, out;
   std::size_t results = 0;

@@ -21,8 +21,8 @@ struct TargetTraits {
 
 class Emitter {
  public:
-  Emitter(const KernelPlan& plan, Mode mode, llvm::Module& module, const TargetTraits& traits, std::string function_name,
-          std::vector<StaticCount>& static_counts);
+  Emitter(const KernelPlan& plan, Mode mode, llvm::Module& module, const TargetTraits& traits,
+          std::string function_name, std::vector<StaticCount>& static_counts);
 
   // Emits the whole function. An instruction without a lowering ends it with a Diag that names it.
   Result<void> run();
@@ -51,7 +51,7 @@ class Emitter {
   Value* slot(ir::ValueId v);
   Value* load_base(ir::ValueId v);
   Value* load_wide(ir::ValueId v);
-  Value* pattern(const ir::Shape& s, llvm::Type* type);  // <32 x type>, without the base
+  Value* pattern(const ir::Shape& s, llvm::Type* type);    // <32 x type>, without the base
   Value* convert(Value* v, isa::Type from, isa::Type to);  // register bits to operand type and back
   Value* to_bits(Value* v, isa::Type type);
   Value* from_bits(Value* v, isa::Type type);
@@ -60,7 +60,7 @@ class Emitter {
   Value* operand(const ir::Inst& inst, const ptx::Operand& o, std::int32_t variable, isa::Type type, bool want_wide);
   Value* operand(const ir::Inst& inst, std::size_t k, bool want_wide);
   Value* immediate(const ptx::Operand& o, isa::Type type);
-  [[nodiscard]] bool operand_is_scalar(const ptx::Operand& o) const;   // uniform or linear
+  [[nodiscard]] bool operand_is_scalar(const ptx::Operand& o) const;  // uniform or linear
   [[nodiscard]] bool operand_is_uniform(const ptx::Operand& o) const;
   void write(const ir::Inst& inst, ir::ValueId v, Value* value, isa::Type type);  // scalar or 32 lanes
   void write_result(const ir::Inst& inst, std::size_t k, Value* value);
@@ -125,7 +125,8 @@ class Emitter {
   void emit_load(const ir::Inst& inst);
   void emit_store(const ir::Inst& inst);
   Value* load_lanes(const Address& a, llvm::Type* type, const Lanes& lanes, bool is_volatile);
-  bool load_interleaved(const Address& a, llvm::Type* type, unsigned width, const Lanes& lanes, std::vector<Value*>& out);
+  bool load_interleaved(const Address& a, llvm::Type* type, unsigned width, const Lanes& lanes,
+                        std::vector<Value*>& out);
   void store_lanes(const Address& a, Value* value, const Lanes& lanes, bool is_volatile);
   bool store_interleaved(const Address& a, llvm::ArrayRef<Value*> values, const Lanes& lanes);
   Value* run_start(const Address& a, Value* starts, unsigned lane);
@@ -154,6 +155,9 @@ class Emitter {
   void probe_divergence(const ir::Inst& inst);
   void add_counter(std::size_t index, Value* amount);
   Value* count_runs(const Address& a, std::uint32_t bytes, observe::AccessKind kind);
+  Value* count_rows(const Address& a, std::uint32_t bytes, Value*& ascends);
+  void count_by_address(const ir::Inst& inst, const Address& a, const Lanes& lanes, std::uint32_t bytes,
+                        std::size_t site);
   void check_alignment(const ir::Inst& inst, const Address& a, const Lanes& lanes);
   void check_access(const ir::Inst& inst, const Address& a, const Lanes& lanes);
 
@@ -180,10 +184,10 @@ class Emitter {
   std::vector<ir::BlockId> uniform_entries_;
   // Entries of the masked version: where lanes diverged, by the branch's block.
   std::vector<ir::BlockId> diverge_entries_;
-  Value* mask_ = nullptr;       // active lanes of the block being emitted, nullptr: all
+  Value* mask_ = nullptr;  // active lanes of the block being emitted, nullptr: all
   Value* mask_bits_ = nullptr;
-  ir::BlockId block_ = 0;       // block being emitted
-  std::size_t index_ = 0;       // instruction being emitted
+  ir::BlockId block_ = 0;  // block being emitted
+  std::size_t index_ = 0;  // instruction being emitted
 };
 
 }  // namespace warploom::codegen

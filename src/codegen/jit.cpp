@@ -133,8 +133,12 @@ std::atomic<std::uint64_t> next_id{1};
 }
 
 KernelCode::KernelCode(std::shared_ptr<KernelPlan> plan, std::span<const HostSymbol> symbols, GlobalResolver globals)
-    : impl_(std::make_unique<Impl>()), plan_(std::move(plan)), symbols_(symbols), globals_(std::move(globals)),
-      static_counts_(plan_->sites.size()), id_(next_id++) {}
+    : impl_(std::make_unique<Impl>()),
+      plan_(std::move(plan)),
+      symbols_(symbols),
+      globals_(std::move(globals)),
+      static_counts_(plan_->sites.size()),
+      id_(next_id++) {}
 
 KernelCode::~KernelCode() {
   if (impl_->dylib != nullptr) llvm::consumeError(session().getExecutionSession().removeJITDylib(*impl_->dylib));
@@ -199,7 +203,8 @@ Result<CodeEntry> KernelCode::entry(Mode mode) {
   version.object = llvm::MemoryBuffer::getMemBufferCopy((*object)->getBuffer(), name);
   version.name = name;
   version.lines = plan_->debug_lines;
-  if (auto err = jit.addObjectFile(*impl_->dylib, std::move(*object))) return jit_error(plan_->f().name, llvm::toString(std::move(err)));
+  if (auto err = jit.addObjectFile(*impl_->dylib, std::move(*object)))
+    return jit_error(plan_->f().name, llvm::toString(std::move(err)));
   auto found = jit.lookup(*impl_->dylib, name);
   if (!found) return jit_error(plan_->f().name, llvm::toString(found.takeError()));
   version.address = found->getValue();

@@ -39,7 +39,9 @@ class KernelCode {
   // Entry of a version, compiled now if it is not yet; safe from several threads.
   Result<CodeEntry> entry(Mode mode);
   // The same without waiting: nullptr if it is not compiled.
-  [[nodiscard]] CodeEntry ready(Mode mode) const { return entries_[static_cast<std::size_t>(mode)].load(std::memory_order_acquire); }
+  [[nodiscard]] CodeEntry ready(Mode mode) const {
+    return entries_[static_cast<std::size_t>(mode)].load(std::memory_order_acquire);
+  }
 
   // Fixed counts per execution of each site's block by a full warp of the uniform version.
   [[nodiscard]] const std::vector<StaticCount>& static_counts() const { return static_counts_; }

@@ -53,7 +53,8 @@ std::uint32_t slot_size(Type storage, bool wide) {
   return isa::bytes(storage) * 32;
 }
 
-std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes::BlockShape& block, bool counting, bool checking) {
+std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes::BlockShape& block, bool counting,
+                                      bool checking) {
   auto plan = std::make_shared<KernelPlan>();
   plan->prepared = passes::prepare(function, block);
   plan->block = block;
@@ -69,12 +70,15 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
         if (!ir::is_result(i.p, k)) continue;
         const Type t = ptx::operand_type(i.p, k);
         const auto count = [&](std::int32_t reg) {
-          if (reg >= 0) ++(isa::is_float(t) && isa::bits(t) == isa::bits(f.values[idx(reg)].type) ? float_defs : other_defs)[idx(reg)];
+          if (reg >= 0)
+            ++(isa::is_float(t) && isa::bits(t) == isa::bits(f.values[idx(reg)].type) ? float_defs
+                                                                                      : other_defs)[idx(reg)];
         };
         count(i.p.operands[k].reg);
         for (const ptx::Operand& e : i.p.operands[k].elements) count(e.reg);
       }
-  for (std::size_t v = 0; v < values; ++v) plan->storage.push_back(storage_of(f.values[v], float_defs[v], other_defs[v]));
+  for (std::size_t v = 0; v < values; ++v)
+    plan->storage.push_back(storage_of(f.values[v], float_defs[v], other_defs[v]));
 
   // Loads and moves of loads keep their bits; everything else that makes a float counts as arithmetic.
   plan->computed_nan.assign(values, false);
@@ -122,15 +126,18 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
     const ir::Block& block_ = f.blocks[b];
     if (block_.spin_loop) plan->spins = true;
     if (block_.ends_with_barrier) plan->returns_to_uniform[idx(block_.succs[0])] = true;
-    if (block_.succs.size() > 1 && ipdom[b] < static_cast<BlockId>(blocks)) plan->returns_to_uniform[idx(ipdom[b])] = true;
+    if (block_.succs.size() > 1 && ipdom[b] < static_cast<BlockId>(blocks))
+      plan->returns_to_uniform[idx(ipdom[b])] = true;
     if (b > 0 && block_.preds.size() == 1 && block_.preds[0] == static_cast<BlockId>(b - 1)) {
       const ir::Block& before = f.blocks[b - 1];
-      plan->continues[b] = before.succs.size() == 1 && !before.ends_with_barrier && !block_.starts_with_sync && block_.loop_last < 0;
+      plan->continues[b] =
+          before.succs.size() == 1 && !before.ends_with_barrier && !block_.starts_with_sync && block_.loop_last < 0;
     }
   }
   // At the end of a loop lanes that go round come first.
   for (std::size_t b = 0; b < blocks; ++b)
-    if (f.blocks[b].loop_last >= 0 && idx(f.blocks[b].loop_last) + 1 < blocks) plan->continues[idx(f.blocks[b].loop_last) + 1] = false;
+    if (f.blocks[b].loop_last >= 0 && idx(f.blocks[b].loop_last) + 1 < blocks)
+      plan->continues[idx(f.blocks[b].loop_last) + 1] = false;
   plan->continues_wide = plan->continues;
   for (const auto& [b, index] : plan->prepared.shapes.widenings) plan->continues_wide[idx(b)] = false;
   // A block that simply goes on is no place to change versions: its masks are never stored.

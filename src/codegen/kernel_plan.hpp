@@ -14,19 +14,20 @@ struct Slot {
 struct KernelPlan {
   passes::Prepared prepared;
   passes::BlockShape block;
-  bool counting = false;   // probes are compiled in
-  bool checking = false;   // every access calls the memory checker (conservative version only)
+  bool counting = false;  // probes are compiled in
+  bool checking = false;  // every access calls the memory checker (conservative version only)
 
-  std::vector<isa::Type> storage;      // by value: the type it is kept in
-  std::vector<char> computed_nan;      // by value: a float that arithmetic made, whose NaN may carry the host's bits
-  std::vector<char> crosses;           // by value: lives across a block boundary
-  std::vector<Slot> slots;             // opt layout
-  std::vector<Slot> wide_slots;        // conservative layout
+  std::vector<isa::Type> storage;  // by value: the type it is kept in
+  std::vector<char> computed_nan;  // by value: a float that arithmetic made, whose NaN may carry the host's bits
+  std::vector<char> crosses;       // by value: lives across a block boundary
+  std::vector<Slot> slots;         // opt layout
+  std::vector<Slot> wide_slots;    // conservative layout
   std::uint32_t slot_bytes = 0, wide_slot_bytes = 0;
-  std::vector<char> returns_to_uniform;  // by block: the masked version goes back to the uniform one here when all are there
-  std::vector<char> continues;         // by block: simply goes on from the block before it, same lanes
-  std::vector<char> continues_wide;    // the same in the conservative version, which is entered at checked widenings
-  bool spins = false;                  // some loop may wait for other threads
+  std::vector<char>
+      returns_to_uniform;       // by block: the masked version goes back to the uniform one here when all are there
+  std::vector<char> continues;  // by block: simply goes on from the block before it, same lanes
+  std::vector<char> continues_wide;  // the same in the conservative version, which is entered at checked widenings
+  bool spins = false;                // some loop may wait for other threads
 
   // Counter layout: see counters.hpp.
   std::vector<observe::Site> sites;
@@ -37,7 +38,8 @@ struct KernelPlan {
   [[nodiscard]] const ir::Function& f() const { return *prepared.function; }
 };
 
-std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes::BlockShape& block, bool counting, bool checking);
+std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes::BlockShape& block, bool counting,
+                                      bool checking);
 
 // Bytes a value takes in a save area: one scalar, 32 lanes, or a bit mask for 32 predicates.
 std::uint32_t slot_size(isa::Type storage, bool wide);

@@ -14,7 +14,10 @@ namespace {
 class Components {
  public:
   Components(const std::vector<Block>& blocks, const std::vector<BlockId>& members, BlockId without)
-      : blocks_(blocks), index_(blocks.size(), -1), low_(blocks.size(), 0), on_stack_(blocks.size(), false),
+      : blocks_(blocks),
+        index_(blocks.size(), -1),
+        low_(blocks.size(), 0),
+        on_stack_(blocks.size(), false),
         inside_(blocks.size(), false) {
     for (BlockId b : members) inside_[idx(b)] = b != without;
     for (BlockId b : members)
@@ -180,14 +183,10 @@ bool waits_for_warp(const ptx::Instr& p) {
     case Op::shfl:
     case Op::vote:
     case Op::match:
-    case Op::redux:
-      return p.has(Mod::sync);
-    case Op::elect:
-      return true;
-    case Op::bar:
-      return p.has(Mod::warp);
-    default:
-      return false;
+    case Op::redux: return p.has(Mod::sync);
+    case Op::elect: return true;
+    case Op::bar: return p.has(Mod::warp);
+    default: return false;
   }
 }
 
@@ -200,7 +199,8 @@ void link_preds(Function& f) {
   for (std::size_t i = 0; i < f.blocks.size(); ++i)
     for (BlockId s : f.blocks[i].succs) {
       auto& preds = f.blocks[static_cast<std::size_t>(s)].preds;
-      if (std::find(preds.begin(), preds.end(), static_cast<BlockId>(i)) == preds.end()) preds.push_back(static_cast<BlockId>(i));
+      if (std::find(preds.begin(), preds.end(), static_cast<BlockId>(i)) == preds.end())
+        preds.push_back(static_cast<BlockId>(i));
     }
 }
 
@@ -363,14 +363,17 @@ std::vector<BlockId> post_dominators(const Function& f) {
     }
   order.push_back(n);
   std::reverse(order.begin(), order.end());
-  for (std::size_t i = 0; i < order.size(); ++i) number[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    number[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
 
   std::vector<BlockId> idom(static_cast<std::size_t>(n) + 1, -1);
   idom[static_cast<std::size_t>(n)] = n;
   const auto meet = [&](BlockId a, BlockId b) {
     while (a != b) {
-      while (number[static_cast<std::size_t>(a)] > number[static_cast<std::size_t>(b)]) a = idom[static_cast<std::size_t>(a)];
-      while (number[static_cast<std::size_t>(b)] > number[static_cast<std::size_t>(a)]) b = idom[static_cast<std::size_t>(b)];
+      while (number[static_cast<std::size_t>(a)] > number[static_cast<std::size_t>(b)])
+        a = idom[static_cast<std::size_t>(a)];
+      while (number[static_cast<std::size_t>(b)] > number[static_cast<std::size_t>(a)])
+        b = idom[static_cast<std::size_t>(b)];
     }
     return a;
   };

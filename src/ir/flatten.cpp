@@ -80,7 +80,8 @@ class Flattener {
     if (it != globals_.end()) return it->second;
     std::int32_t id = -1;
     if (const ptx::Variable* v = module_.find_variable(name)) {
-      id = v->space == isa::Space::shared ? place_shared(*v) : add_variable({name, Variable::Place::global, 0, v->bytes});
+      id = v->space == isa::Space::shared ? place_shared(*v)
+                                          : add_variable({name, Variable::Place::global, 0, v->bytes});
     } else if (const ptx::Function* fn = module_.find_function(name)) {
       id = add_variable({name, Variable::Place::function, function_address(module_, *fn), 0});
     }
@@ -116,9 +117,7 @@ class Flattener {
           break;
         }
         case isa::Space::global:
-        case isa::Space::constant:
-          scope[v.name] = add_variable({v.name, Variable::Place::global, 0, v.bytes});
-          break;
+        case isa::Space::constant: scope[v.name] = add_variable({v.name, Variable::Place::global, 0, v.bytes}); break;
         default: {
           const std::int32_t id = place_local(v.name, v.bytes, v.align);
           scope[v.name] = id;
@@ -128,7 +127,8 @@ class Flattener {
   }
 
   // Table entry for a .loc of this expansion.
-  std::int32_t source(const ptx::Body& body, std::int32_t loc, std::int32_t call_site, std::map<std::int32_t, std::int32_t>& cache) {
+  std::int32_t source(const ptx::Body& body, std::int32_t loc, std::int32_t call_site,
+                      std::map<std::int32_t, std::int32_t>& cache) {
     if (loc < 0) return call_site;
     auto it = cache.find(loc);
     if (it != cache.end()) return it->second;
@@ -163,8 +163,8 @@ class Flattener {
     if (!body_result) return body_result.error();
     const ptx::Body& body = **body_result;
     if (std::find(stack_.begin(), stack_.end(), &fn) != stack_.end())
-      return error(ErrorId::unsupported_instruction, fn, fn.line, "recursive call of " + fn.name + " is not supported yet",
-                   "turn the recursion into a loop");
+      return error(ErrorId::unsupported_instruction, fn, fn.line,
+                   "recursive call of " + fn.name + " is not supported yet", "turn the recursion into a loop");
     stack_.push_back(&fn);
 
     Scope scope = params;
@@ -185,8 +185,8 @@ class Flattener {
     for (std::uint32_t i = 0; i < body.instrs.size(); ++i) {
       for (auto [it, last] = at.equal_range(i); it != last; ++it) bind(it->second);
       if (code_.insts.size() > kMaxInstructions)
-        return error(ErrorId::unsupported_instruction, fn, fn.line, "inlining the calls of this kernel gives too much code",
-                     "split the kernel");
+        return error(ErrorId::unsupported_instruction, fn, fn.line,
+                     "inlining the calls of this kernel gives too much code", "split the kernel");
       FlatInst flat;
       flat.inst.p = body.instrs[i];
       ptx::Instr& p = flat.inst.p;
@@ -204,7 +204,8 @@ class Flattener {
       } else if (p.op == isa::Op::brx) {
         auto it = body.branch_targets.find(p.operands.at(1).symbol);
         if (it == body.branch_targets.end())
-          return error(ErrorId::ptx_undefined_name, fn, p.line, "brx.idx names no .branchtargets list", "declare the list");
+          return error(ErrorId::ptx_undefined_name, fn, p.line, "brx.idx names no .branchtargets list",
+                       "declare the list");
         for (const std::string& label : it->second) flat.targets.push_back(label_ids.at(label));
       } else if (p.op == isa::Op::ret && !is_kernel) {
         code_.insts.push_back(make_branch(end, p.guard, p.guard_negated));
@@ -214,7 +215,8 @@ class Flattener {
       }
       code_.insts.push_back(std::move(flat));
     }
-    for (auto [it, last] = at.equal_range(static_cast<std::uint32_t>(body.instrs.size())); it != last; ++it) bind(it->second);
+    for (auto [it, last] = at.equal_range(static_cast<std::uint32_t>(body.instrs.size())); it != last; ++it)
+      bind(it->second);
     bind(end);
     if (is_kernel) {
       FlatInst exit;
@@ -247,7 +249,8 @@ class Flattener {
     if (p.has(isa::Mod::param) && p.op != isa::Op::cvta) {
       const std::size_t k = p.op == isa::Op::st ? 0 : 1;
       const std::int32_t id = k < flat.inst.variable.size() ? flat.inst.variable[k] : -1;
-      const bool local = id >= 0 ? f_.variables[static_cast<std::size_t>(id)].place == Variable::Place::local : !is_kernel;
+      const bool local =
+          id >= 0 ? f_.variables[static_cast<std::size_t>(id)].place == Variable::Place::local : !is_kernel;
       if (local) {
         p.mods.reset(static_cast<std::size_t>(isa::Mod::param));
         p.mods.set(static_cast<std::size_t>(isa::Mod::local));
@@ -264,9 +267,12 @@ class Flattener {
     const Operand* args = nullptr;
     const Operand* prototype = nullptr;
     for (const Operand& o : p.operands) {
-      if (o.kind == Operand::Kind::list) (callee == nullptr ? returns : args) = &o;
-      else if (callee == nullptr) callee = &o;
-      else prototype = &o;
+      if (o.kind == Operand::Kind::list)
+        (callee == nullptr ? returns : args) = &o;
+      else if (callee == nullptr)
+        callee = &o;
+      else
+        prototype = &o;
     }
     WL_INTERNAL("flatten", callee != nullptr, "call without a callee");
 
@@ -284,7 +290,8 @@ class Flattener {
     } else {
       auto it = prototype == nullptr ? body.prototypes.end() : body.prototypes.find(prototype->symbol);
       if (it == body.prototypes.end())
-        return error(ErrorId::ptx_undefined_name, caller, p.line, "indirect call without a .callprototype", "declare the prototype");
+        return error(ErrorId::ptx_undefined_name, caller, p.line, "indirect call without a .callprototype",
+                     "declare the prototype");
       std::vector<const ptx::Function*> candidates;
       for (const ptx::Function& c : module_.functions)
         if (!c.is_entry && has_code(c) && matches(c, it->second) &&
@@ -335,8 +342,8 @@ class Flattener {
     return same(fn.params, proto.params) && same(fn.returns, proto.returns);
   }
 
-  Result<void> inline_call(const ptx::Function& caller, const Scope& scope, const ptx::Function& callee, const Operand* returns,
-                           const Operand* args, std::int32_t source_id, std::uint32_t line) {
+  Result<void> inline_call(const ptx::Function& caller, const Scope& scope, const ptx::Function& callee,
+                           const Operand* returns, const Operand* args, std::int32_t source_id, std::uint32_t line) {
     Scope inner;
     const auto pass = [&](const std::vector<ptx::Param>& formal, const Operand* actual) -> Result<void> {
       const std::size_t count = actual == nullptr ? 0 : actual->elements.size();
@@ -367,8 +374,8 @@ class Flattener {
         {"vprintf", {1, 2}}, {"malloc", {1, 1}}, {"free", {0, 1}}, {"__assertfail", {0, 5}}};
     auto it = kBuiltins.find(name);
     if (it == kBuiltins.end())
-      return error(ErrorId::unresolved_symbol, caller, flat.inst.p.line, "external function '" + name + "' is not defined",
-                   "link the module that defines it");
+      return error(ErrorId::unresolved_symbol, caller, flat.inst.p.line,
+                   "external function '" + name + "' is not defined", "link the module that defines it");
     std::vector<Operand> operands(1);
     operands[0].kind = Operand::Kind::symbol;
     operands[0].symbol = name;
@@ -387,8 +394,8 @@ class Flattener {
       return true;
     };
     if (!add(returns, it->second.first) || !add(args, it->second.second))
-      return error(ErrorId::ptx_invalid, caller, flat.inst.p.line, "call of " + name + " does not match its declaration",
-                   "declare it as the CUDA device ABI does");
+      return error(ErrorId::ptx_invalid, caller, flat.inst.p.line,
+                   "call of " + name + " does not match its declaration", "declare it as the CUDA device ABI does");
     flat.inst.p.operands = std::move(operands);
     flat.inst.variable = std::move(variables);
     code_.insts.push_back(std::move(flat));

@@ -46,10 +46,10 @@ struct Shape {
 };
 
 struct Value {
-  isa::Type type{};       // type of the register: decides width and storage
-  std::string name;       // of the PTX register
-  std::int32_t defs = 0;  // number of defining instructions
-  bool invariant = false; // uniform and the same at any time of a block's life
+  isa::Type type{};        // type of the register: decides width and storage
+  std::string name;        // of the PTX register
+  std::int32_t defs = 0;   // number of defining instructions
+  bool invariant = false;  // uniform and the same at any time of a block's life
 };
 
 struct Inst {
@@ -67,7 +67,7 @@ struct Source {
 };
 
 struct Block {
-  std::vector<Inst> insts;  // a branch is last
+  std::vector<Inst> insts;     // a branch is last
   std::vector<BlockId> succs;  // bra: taken first, then fall-through; brx: targets in order
   std::vector<BlockId> preds;
   // The block begins with an instruction that waits for other lanes of the warp.
@@ -76,15 +76,16 @@ struct Block {
   bool ends_with_barrier = false;
   bool ends = false;  // exit or ret: no successors
   std::int32_t loop_depth = 0;
-  BlockId loop_last = -1;   // of a loop header: the last block of the loop, which lies contiguously
-  bool spin_loop = false;   // of a loop header: the loop may wait for other threads
+  BlockId loop_last = -1;  // of a loop header: the last block of the loop, which lies contiguously
+  bool spin_loop = false;  // of a loop header: the loop may wait for other threads
 };
 
 struct Variable {
   enum class Place : std::uint8_t { global, shared, dynamic_shared, local, kernel_param, function };
   std::string name;
   Place place{};
-  std::uint64_t offset = 0;  // in the shared window, the thread's local memory or the parameter buffer; id of a function
+  std::uint64_t offset =
+      0;  // in the shared window, the thread's local memory or the parameter buffer; id of a function
   std::uint64_t bytes = 0;
 };
 
@@ -98,13 +99,15 @@ struct Function {
   std::vector<Source> sources;
   std::uint32_t shared_bytes = 0;  // static
   std::uint32_t dynamic_shared_align = 16;
-  std::uint32_t local_bytes = 0;   // per thread
+  std::uint32_t local_bytes = 0;  // per thread
   std::uint32_t barriers = 0;
 
   // Filled by passes.
   std::vector<std::vector<std::uint64_t>> live_in;  // bit set of values for each block
   // Is the value read anywhere?
-  [[nodiscard]] bool is_read(ValueId v) const { return v < static_cast<ValueId>(read.size()) && read[static_cast<std::size_t>(v)]; }
+  [[nodiscard]] bool is_read(ValueId v) const {
+    return v < static_cast<ValueId>(read.size()) && read[static_cast<std::size_t>(v)];
+  }
   std::vector<char> read;
   [[nodiscard]] bool is_live_in(BlockId b, ValueId v) const {
     return (live_in[static_cast<std::size_t>(b)][static_cast<std::size_t>(v) / 64] >> (v % 64)) & 1U;

@@ -67,7 +67,8 @@ void promote_call_scratch(Function& f, FlatCode& code) {
       static constexpr isa::Type kTypes[] = {isa::Type::b8, isa::Type::b16, isa::Type::b32, isa::Type::b64};
       piece.value = static_cast<ValueId>(f.values.size());
       const auto log2 = static_cast<std::size_t>(__builtin_ctz(piece.bytes));
-      f.values.push_back({kTypes[log2], f.variables[static_cast<std::size_t>(id)].name + "+" + std::to_string(offset), 0, false});
+      f.values.push_back(
+          {kTypes[log2], f.variables[static_cast<std::size_t>(id)].name + "+" + std::to_string(offset), 0, false});
     }
   }
 
@@ -99,8 +100,10 @@ void promote_call_scratch(Function& f, FlatCode& code) {
       piece.reg = it->second.pieces.at(p.operands[static_cast<std::size_t>(at)].imm + v * isa::bytes(p.type())).value;
       const ptx::Operand& reg = other.kind == ptx::Operand::Kind::vector ? other.elements[v] : other;
       if (reg.kind == ptx::Operand::Kind::sink) continue;
-      if (at == 0) move.inst.p.operands = {piece, reg};
-      else move.inst.p.operands = {reg, piece};
+      if (at == 0)
+        move.inst.p.operands = {piece, reg};
+      else
+        move.inst.p.operands = {reg, piece};
       move.inst.variable = {-1, -1};
       set_form(move.inst.p);
       out.insts.push_back(std::move(move));

@@ -162,7 +162,9 @@ void split_webs(Function& f) {
   };
   each_block([&](Inst& i, Bits& reach, std::size_t next) {
     ptx::Instr& p = i.p;
-    const auto use = [&](ValueId v) { return defs_of[static_cast<std::size_t>(v)].empty() ? v : reaching_value(reach, v); };
+    const auto use = [&](ValueId v) {
+      return defs_of[static_cast<std::size_t>(v)].empty() ? v : reaching_value(reach, v);
+    };
     const auto def = [&](ValueId v) { return def_count[static_cast<std::size_t>(v)] < 2 ? v : value_of[next++]; };
     if (p.guard >= 0) p.guard = use(p.guard);
     // Definitions are numbered in operand order, and `reach` still describes the state before the instruction.

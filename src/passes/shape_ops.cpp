@@ -81,8 +81,8 @@ Shape scaled(const Shape& a, std::int64_t by) {
   out.base_align = 1;
   out.bound = 0;
   if (by > 0 && by < 65536) {
-    if (std::has_single_bit(static_cast<std::uint64_t>(by)) && a.base_align < 65536)
-      out.base_align = a.base_align * static_cast<std::uint32_t>(by);
+    const auto low = std::uint64_t{1} << std::countr_zero(static_cast<std::uint64_t>(by));
+    out.base_align = static_cast<std::uint32_t>(std::min<std::uint64_t>(1U << 20, a.base_align * low));
     if (a.bound != 0 && std::uint64_t{a.bound} * static_cast<std::uint64_t>(by) < (1U << 30))
       out.bound = a.bound * static_cast<std::uint32_t>(by);
   }
@@ -98,6 +98,16 @@ bool bounded_pattern(const Shape& s) {
 bool within(const Shape& s, std::uint32_t limit) {
   return std::all_of(s.terms[0].pattern.begin(), s.terms[0].pattern.end(),
                      [&](std::int64_t x) { return x < static_cast<std::int64_t>(limit); });
+}
+
+// The largest power of two that divides every lane's value.
+std::uint64_t multiple_of(const Shape& s) {
+  std::uint64_t all = s.base_align;
+  for (const Term& t : s.terms) {
+    if (t.mult >= 0) return 1;
+    for (std::int64_t x : t.pattern) all |= static_cast<std::uint64_t>(x);
+  }
+  return all == 0 ? 1 : std::uint64_t{1} << std::countr_zero(all);
 }
 
 bool whole_int(Type t) { return !isa::is_float(t) && t != Type::pred && (isa::bits(t) == 32 || isa::bits(t) == 64); }
@@ -171,8 +181,8 @@ bool keeps_invariance(const ir::Function& f, const Inst& inst) {
     if (o.kind == Operand::Kind::vector) return false;
     if (o.kind != Operand::Kind::sreg) continue;
     const std::string& s = o.symbol;
-    if (!(s.starts_with("%ntid") || s.starts_with("%nctaid") || s.starts_with("%ctaid") || s.starts_with("%dynamic_smem") ||
-          s.starts_with("%envreg") || s == "%warpid" || s == "%nwarpid"))
+    if (!(s.starts_with("%ntid") || s.starts_with("%nctaid") || s.starts_with("%ctaid") ||
+          s.starts_with("%dynamic_smem") || s.starts_with("%envreg") || s == "%warpid" || s == "%nwarpid"))
       return false;
   }
   // A pointer into the thread's own memory differs between lanes.
@@ -185,10 +195,8 @@ bool keeps_invariance(const ir::Function& f, const Inst& inst) {
 Shape OperandShapes::operand(const Inst& inst, std::size_t k) const {
   const Operand& o = inst.p.operands[k];
   switch (o.kind) {
-    case Operand::Kind::reg:
-      return shapes[o.reg];
-    case Operand::Kind::sreg:
-      return sreg_shape(o.symbol, block, linear);
+    case Operand::Kind::reg: return shapes[o.reg];
+    case Operand::Kind::sreg: return sreg_shape(o.symbol, block, linear);
     case Operand::Kind::vector: {
       for (const Operand& e : o.elements)
         if (e.kind == Operand::Kind::reg) {
@@ -197,10 +205,8 @@ Shape OperandShapes::operand(const Inst& inst, std::size_t k) const {
         }
       return uniform();
     }
-    case Operand::Kind::imm:
-      return constant(o.imm);
-    default:
-      return uniform();
+    case Operand::Kind::imm: return constant(o.imm);
+    default: return uniform();
   }
 }
 
@@ -213,10 +219,13 @@ Shape OperandShapes::product(const Inst& inst, std::size_t a, std::size_t b, std
   const Operand& factor = inst.p.operands[b];
   if (factor.kind == Operand::Kind::imm) {
     std::int64_t by = static_cast<std::int64_t>(factor.imm);
-    if (isa::bits(inst.p.type()) == 32) by = widen == 2 ? static_cast<std::int64_t>(static_cast<std::uint32_t>(by)) : static_cast<std::int32_t>(by);
+    if (isa::bits(inst.p.type()) == 32)
+      by = widen == 2 ? static_cast<std::int64_t>(static_cast<std::uint32_t>(by)) : static_cast<std::int32_t>(by);
     return scaled(x, by);
   }
-  if (factor.kind != Operand::Kind::reg || !f.values[static_cast<std::size_t>(factor.reg)].invariant || !x.constant_pattern()) return varying();
+  if (factor.kind != Operand::Kind::reg || !f.values[static_cast<std::size_t>(factor.reg)].invariant ||
+      !x.constant_pattern())
+    return varying();
   Shape out{Shape::Kind::linear, {Term{factor.reg, widen, x.terms[0].pattern}}, 1, 0};
   return out;
 }
@@ -254,7 +263,8 @@ Shape OperandShapes::pure(const Inst& inst) const {
   }
   if (p.op == Op::cvta && p.has(Mod::local)) return varying();
   if (all_uniform) {
-    const bool keeps_zero = p.op == Op::shr || p.op == Op::shl || p.op == Op::and_ || p.op == Op::mul || p.op == Op::mov || p.op == Op::cvt;
+    const bool keeps_zero =
+        p.op == Op::shr || p.op == Op::shl || p.op == Op::and_ || p.op == Op::mul || p.op == Op::mov || p.op == Op::cvt;
     if (keeps_zero && whole_int(p.type()) && is_zero(operand(inst, 1))) return zero();
     return p.op == Op::mov && whole_int(p.type()) ? operand(inst, 1) : uniform();
   }
@@ -266,7 +276,8 @@ Shape OperandShapes::pure(const Inst& inst) const {
       if (p.operands[0].kind == Operand::Kind::vector) return varying();
       [[fallthrough]];
     case Op::cvta:
-      return whole_int(p.type()) && p.operands[0].kind != Operand::Kind::vector && p.operands[1].kind != Operand::Kind::vector
+      return whole_int(p.type()) && p.operands[0].kind != Operand::Kind::vector &&
+                     p.operands[1].kind != Operand::Kind::vector
                  ? operand(inst, 1)
                  : varying();
     case Op::add:
@@ -310,49 +321,52 @@ Shape OperandShapes::pure(const Inst& inst) const {
     case Op::and_: {
       const Shape a = operand(inst, 1);
       const Operand& m = p.operands[2];
-      if (isa::bits(p.type()) != 32 || m.kind != Operand::Kind::imm || !bounded_pattern(a)) return varying();
-      const auto mask = static_cast<std::uint32_t>(m.imm);
+      if (!whole_int(p.type()) || m.kind != Operand::Kind::imm || !bounded_pattern(a)) return varying();
+      std::uint64_t mask = isa::bits(p.type()) == 32 ? static_cast<std::uint32_t>(m.imm) : m.imm;
       auto pattern = a.terms[0].pattern;
-      if (std::has_single_bit(mask + 1) && mask != 0) {  // the low bits
-        if (mask + 1 > a.base_align) return within(a, a.base_align) ? from_pattern(pattern, a.base_align, mask) : varying();
-        for (std::int64_t& x : pattern) x &= mask;
-        return from_pattern(pattern, 1U << 16, mask);
+      if (mask != 0 && mask < (1U << 30) && std::has_single_bit(mask + 1)) {  // the low bits
+        const auto low = static_cast<std::uint32_t>(mask);
+        if (low + 1 > a.base_align)
+          return within(a, a.base_align) ? from_pattern(pattern, a.base_align, low) : varying();
+        for (std::int64_t& x : pattern) x &= low;
+        return from_pattern(pattern, 1U << 16, low);
       }
-      if (!std::has_single_bit(~mask + 1)) return varying();
-      if (~mask + 1 > a.base_align) return within(a, a.base_align) ? uniform() : varying();
-      for (std::int64_t& x : pattern) x &= ~static_cast<std::int64_t>(~mask);
+      // All but the low bits; bits above the bound do not matter.
+      mask |= ~(std::bit_ceil(std::uint64_t{a.bound} + 1) - 1);
+      const std::uint64_t step = ~mask + 1;
+      if (!std::has_single_bit(step) || step >= (1U << 30)) return varying();
+      const auto align = static_cast<std::uint32_t>(std::max<std::uint64_t>(step, 1));
+      if (step > a.base_align)
+        return within(a, a.base_align) ? Shape{Shape::Kind::uniform, {}, align, a.bound} : varying();
+      for (std::int64_t& x : pattern) x &= ~static_cast<std::int64_t>(step - 1);
       return from_pattern(pattern, a.base_align, a.bound);
     }
     case Op::shr: {
       const Shape a = operand(inst, 1);
       const Operand& by = p.operands[2];
-      if (isa::bits(p.type()) != 32 || by.kind != Operand::Kind::imm || by.imm > 31 || !bounded_pattern(a)) return varying();
+      if (!whole_int(p.type()) || by.kind != Operand::Kind::imm || by.imm > 31 || !bounded_pattern(a)) return varying();
       if ((a.bound >> by.imm) == 0) return zero();
+      const std::uint32_t bound = a.bound >> by.imm;
       // A warp that lies inside one such stretch has one quotient.
-      if ((1U << by.imm) > a.base_align) return within(a, a.base_align) ? uniform() : varying();
+      if ((1U << by.imm) > a.base_align)
+        return within(a, a.base_align) ? Shape{Shape::Kind::uniform, {}, 1, bound} : varying();
       auto pattern = a.terms[0].pattern;
       for (std::int64_t& x : pattern) x >>= by.imm;
-      return from_pattern(pattern, std::max(1U, a.base_align >> by.imm), std::max(1U, a.bound >> by.imm));
+      return from_pattern(pattern, std::max(1U, a.base_align >> by.imm), bound);
     }
     case Op::or_: {
       // An or that cannot carry is a sum.
-      const Shape a = operand(inst, 1);
-      const Operand& c = p.operands[2];
-      if (!whole_int(p.type()) || c.kind != Operand::Kind::imm || !a.constant_pattern() || c.imm >= a.base_align) return varying();
-      for (std::int64_t x : a.terms[0].pattern)
-        if ((static_cast<std::uint64_t>(x) & c.imm) != 0) return varying();
-      Shape out = a;
-      out.base_align = 1;
-      if (out.bound != 0) out.bound += static_cast<std::uint32_t>(c.imm);
-      return out;
+      const Shape a = operand(inst, 1), b = operand(inst, 2);
+      if (!whole_int(p.type()) || a.varying() || b.varying()) return varying();
+      const bool apart = (b.bound != 0 && multiple_of(a) > b.bound) || (a.bound != 0 && multiple_of(b) > a.bound);
+      return apart ? sum(a, b, 1) : varying();
     }
     case Op::selp: {
       const Shape a = operand(inst, 1), b = operand(inst, 2);
       if (operand(inst, 3).uniform() && a == b && whole_int(p.type())) return a;
       return varying();
     }
-    default:
-      return varying();
+    default: return varying();
   }
 }
 
@@ -361,7 +375,8 @@ Shape OperandShapes::load(const Inst& inst) const {
   const Operand& a = p.operands[1];
   if (p.has(Mod::local)) return varying();
   const std::int32_t variable = inst.variable.size() > 1 ? inst.variable[1] : -1;
-  if (variable >= 0 && f.variables[static_cast<std::size_t>(variable)].place == ir::Variable::Place::local) return varying();
+  if (variable >= 0 && f.variables[static_cast<std::size_t>(variable)].place == ir::Variable::Place::local)
+    return varying();
   if (a.reg < 0) return uniform();
   const Shape s = shapes[a.reg];
   if (s.kind == Shape::Kind::unknown) return {};
@@ -380,8 +395,7 @@ Shape OperandShapes::result(const Inst& inst, std::size_t which) const {
   };
   switch (p.op) {
     case Op::ld:
-    case Op::ldu:
-      return load(inst);
+    case Op::ldu: return load(inst);
     case Op::shfl: {
       if (which == 1) return varying();
       const Shape s = operand(inst, 1);
@@ -395,10 +409,8 @@ Shape OperandShapes::result(const Inst& inst, std::size_t which) const {
       if (mask.kind == Shape::Kind::unknown) return {};
       return mask.uniform() ? uniform() : varying();
     }
-    case Op::activemask:
-      return uniform();
-    default:
-      break;
+    case Op::activemask: return uniform();
+    default: break;
   }
   const isa::Flow flow = isa::row(p.op).flow;
   if (flow == isa::Flow::pure) return pure(inst);

@@ -254,7 +254,14 @@ class Analysis {
         const Inst& inst = f_.blocks[b].insts[i];
         bool is_signed = false;
         if (!is_widening(inst.p, is_signed)) continue;
-        if (out_[inst.p.operands[0].reg].linear()) out_.widenings.emplace_back(static_cast<BlockId>(b), i);
+        if (!out_[inst.p.operands[0].reg].linear()) continue;
+        // A value with a known bound cannot wrap.
+        bool bounded = true;
+        for (std::size_t k = 1; k < std::min<std::size_t>(inst.p.operands.size(), 3); ++k) {
+          const std::int32_t r = inst.p.operands[k].kind == ptx::Operand::Kind::reg ? inst.p.operands[k].reg : -1;
+          if (r >= 0 && out_[r].linear()) bounded = bounded && out_[r].bound != 0;
+        }
+        if (!bounded) out_.widenings.emplace_back(static_cast<BlockId>(b), i);
       }
   }
 
@@ -269,6 +276,8 @@ class Analysis {
 
 }  // namespace
 
-Shapes analyse_shapes(ir::Function& f, const BlockShape& block, bool linear) { return Analysis(f, block, linear).run(); }
+Shapes analyse_shapes(ir::Function& f, const BlockShape& block, bool linear) {
+  return Analysis(f, block, linear).run();
+}
 
 }  // namespace warploom::passes

@@ -13,12 +13,10 @@ namespace {
 
 bool sees_others(const ptx::Instr& p) {
   switch (p.op) {
-    case Op::atom:
-      return true;
+    case Op::atom: return true;
     case Op::ld:
       return p.has(Mod::volatile_) || p.has(Mod::relaxed) || p.has(Mod::acquire) || p.has(Mod::mmio) || p.has(Mod::cv);
-    default:
-      return false;
+    default: return false;
   }
 }
 

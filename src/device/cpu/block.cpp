@@ -155,7 +155,8 @@ void BlockState::convert_to_conservative(WarpContext& c) {
   const codegen::KernelPlan& plan = grid_->code->plan();
   const auto scalar = [&](std::size_t v) {
     std::uint64_t x = 0;
-    std::memcpy(&x, c.slots + plan.slots[v].offset, plan.storage[v] == isa::Type::pred ? 4 : isa::bytes(plan.storage[v]));
+    std::memcpy(&x, c.slots + plan.slots[v].offset,
+                plan.storage[v] == isa::Type::pred ? 4 : isa::bytes(plan.storage[v]));
     return x;
   };
   for (std::size_t v = 0; v < plan.crosses.size(); ++v) {
@@ -209,16 +210,13 @@ std::int32_t BlockState::step(std::uint32_t w) {
         mode_[w] = Mode::masked;
         ++c.transitions;
         continue;
-      case Exit::to_uniform:
-        mode_[w] = Mode::uniform;
-        continue;
+      case Exit::to_uniform: mode_[w] = Mode::uniform; continue;
       case Exit::to_conservative:
         mode_[w] = Mode::conservative;
         convert_to_conservative(c);
         c.entry = codegen::kEntryResume;
         continue;
-      default:
-        return exit;
+      default: return exit;
     }
   }
 }
@@ -263,7 +261,8 @@ BlockState::Progress BlockState::run_warps() {
         return Progress::failed;
       }
       Barrier& b = barriers_[static_cast<std::size_t>(c.barrier_id)];
-      const std::uint32_t lanes = mode_[w] == Mode::uniform ? 32 : static_cast<std::uint32_t>(std::popcount(c.at_barrier));
+      const std::uint32_t lanes =
+          mode_[w] == Mode::uniform ? 32 : static_cast<std::uint32_t>(std::popcount(c.at_barrier));
       b.any = true;
       // Barriers are counted in whole warps, as on hardware.
       b.arrived += c.barrier_threads != 0 ? 32 : lanes;
@@ -283,11 +282,13 @@ BlockState::Progress BlockState::run_warps() {
     // All that are left wait, and no barrier is complete.
     std::string who;
     for (std::uint32_t w = 0; w < warp_count_; ++w)
-      if (state_[w] == WarpState::waiting) who += fmt::format("{}warp {} at barrier {}", who.empty() ? "" : ", ", w, warps_[w].barrier_id);
+      if (state_[w] == WarpState::waiting)
+        who += fmt::format("{}warp {} at barrier {}", who.empty() ? "" : ", ", w, warps_[w].barrier_id);
     Diag d;
     d.id = ErrorId::barrier_divergence;
     d.what = "threads of a block wait for ever: " + who;
-    d.where = fmt::format("kernel {}, block ({},{},{})", grid_->code->plan().f().name, warps_[0].ctaid[0], warps_[0].ctaid[1], warps_[0].ctaid[2]);
+    d.where = fmt::format("kernel {}, block ({},{},{})", grid_->code->plan().f().name, warps_[0].ctaid[0],
+                          warps_[0].ctaid[1], warps_[0].ctaid[2]);
     d.remedy = "let every thread of the block, or the number that the barrier names, reach the same barrier";
     grid_->fail(std::move(d));
     return Progress::failed;
@@ -345,25 +346,27 @@ bool BlockState::in_local(std::uint64_t address) const {
 
 bool BlockState::owns(std::uint64_t address, std::size_t bytes) const {
   const auto params = reinterpret_cast<std::uint64_t>(grid_->params);
-  return (in_shared(address) && in_shared(address + bytes - 1)) || (in_local(address) && in_local(address + bytes - 1)) ||
+  return (in_shared(address) && in_shared(address + bytes - 1)) ||
+         (in_local(address) && in_local(address + bytes - 1)) ||
          (address >= params && address + bytes <= params + grid_->launch->params.size());
 }
 
 std::string BlockState::where(std::uint32_t warp, std::uint32_t lane) const {
   const WarpContext& c = warps_[warp];
-  return fmt::format("kernel {}, block ({},{},{}), thread ({},{},{})", grid_->code->plan().f().name, c.ctaid[0], c.ctaid[1], c.ctaid[2],
-                     c.tid[0][lane], c.tid[1][lane], c.tid[2][lane]);
+  return fmt::format("kernel {}, block ({},{},{}), thread ({},{},{})", grid_->code->plan().f().name, c.ctaid[0],
+                     c.ctaid[1], c.ctaid[2], c.tid[0][lane], c.tid[1][lane], c.tid[2][lane]);
 }
 
 std::string BlockState::where_warp(std::uint32_t warp) const {
   const WarpContext& c = warps_[warp];
   const std::uint32_t last = std::min(31U, threads_ - warp * 32 - 1);
-  return fmt::format("kernel {}, block ({},{},{}), one of threads ({},{},{}) to ({},{},{})", grid_->code->plan().f().name, c.ctaid[0],
-                     c.ctaid[1], c.ctaid[2], c.tid[0][0], c.tid[1][0], c.tid[2][0], c.tid[0][last], c.tid[1][last], c.tid[2][last]);
+  return fmt::format("kernel {}, block ({},{},{}), one of threads ({},{},{}) to ({},{},{})",
+                     grid_->code->plan().f().name, c.ctaid[0], c.ctaid[1], c.ctaid[2], c.tid[0][0], c.tid[1][0],
+                     c.tid[2][0], c.tid[0][last], c.tid[1][last], c.tid[2][last]);
 }
 
-void BlockState::fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std::string what, std::string remedy, ir::BlockId block,
-                         std::size_t inst) {
+void BlockState::fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std::string what, std::string remedy,
+                         ir::BlockId block, std::size_t inst) {
   Diag d;
   d.id = id;
   d.what = std::move(what);
@@ -372,8 +375,10 @@ void BlockState::fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std
   const ir::Function& f = grid_->code->plan().f();
   const auto& insts = f.blocks[static_cast<std::size_t>(block)].insts;
   if (inst < insts.size()) {
-    if (insts[inst].source >= 0) d.loc = f.sources[static_cast<std::size_t>(insts[inst].source)].loc;
-    else d.loc = {f.module->name, insts[inst].p.line, 0};
+    if (insts[inst].source >= 0)
+      d.loc = f.sources[static_cast<std::size_t>(insts[inst].source)].loc;
+    else
+      d.loc = {f.module->name, insts[inst].p.line, 0};
   }
   grid_->fail(std::move(d));
 }

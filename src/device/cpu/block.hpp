@@ -31,9 +31,9 @@ struct Grid {
   std::atomic<std::uint64_t> finished{0};
   std::atomic<bool> failed{false};
   std::mutex mutex;
-  std::optional<Diag> error;              // the first one
-  std::vector<std::uint64_t> counters;    // merged under the mutex
-  codegen::GlobalResolver resolve;        // of module variables, for a replay
+  std::optional<Diag> error;            // the first one
+  std::vector<std::uint64_t> counters;  // merged under the mutex
+  codegen::GlobalResolver resolve;      // of module variables, for a replay
 
   void fail(Diag d);
 };
@@ -72,8 +72,8 @@ class BlockState {
   Grid& grid() { return *grid_; }
   // Called by generated code.
   void arrive(std::int32_t id, std::int32_t threads, std::uint32_t mask);
-  void fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std::string what, std::string remedy, ir::BlockId block,
-               std::size_t inst);
+  void fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std::string what, std::string remedy,
+               ir::BlockId block, std::size_t inst);
 
   // Memory checker state of a replay, see faults.cpp.
   std::uint64_t fault_address = 0;
@@ -82,8 +82,8 @@ class BlockState {
  private:
   enum class WarpState : std::uint8_t { ready, waiting, done };
   struct Barrier {
-    std::uint32_t arrived = 0;  // threads
-    std::uint32_t expected = 0; // 0: all of the block
+    std::uint32_t arrived = 0;   // threads
+    std::uint32_t expected = 0;  // 0: all of the block
     bool any = false;
     std::uint32_t popc = 0;
     bool all_true = true, any_true = false;
@@ -99,7 +99,8 @@ class BlockState {
 
   Grid* grid_ = nullptr;
   std::uint64_t index_ = 0;
-  std::byte* reserve_ = nullptr;  // 4 GiB of address space; the window is in its middle, so that any 32-bit offset faults cleanly
+  std::byte* reserve_ =
+      nullptr;  // 4 GiB of address space; the window is in its middle, so that any 32-bit offset faults cleanly
   std::byte* window_ = nullptr;
   std::size_t committed_ = 0;
   std::vector<std::byte> local_;
@@ -111,7 +112,7 @@ class BlockState {
   std::array<codegen::Mode, 32> mode_{};
   std::uint32_t warp_count_ = 0, threads_ = 0;
   std::array<Barrier, 16> barriers_{};
-  std::uint32_t current_ = 0;  // warp being run
+  std::uint32_t current_ = 0;       // warp being run
   std::uint64_t laid_out_for_ = 0;  // KernelCode::id
   std::array<std::uint32_t, 3> laid_out_block_{};
 };

@@ -14,7 +14,8 @@ namespace {
 
 std::uint64_t default_limit(const CpuOptions& options, const isa::GpuProfile& profile) {
   if (options.memory_limit != 0) return options.memory_limit;
-  const auto host = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  const auto host =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   return profile.memory_bytes == 0 ? host / 10 * 9 : std::min(profile.memory_bytes, host / 10 * 9);
 }
 
@@ -71,7 +72,10 @@ observe::LaunchCounts collect(const codegen::KernelCode& code, const std::vector
 }  // namespace
 
 CpuDevice::CpuDevice(const CpuOptions& options, isa::GpuProfile profile)
-    : options_(options), profile_(std::move(profile)), memory_(default_limit(options, profile_)), pool_(worker_count(options)) {
+    : options_(options),
+      profile_(std::move(profile)),
+      memory_(default_limit(options, profile_)),
+      pool_(worker_count(options)) {
   install_fault_handler();
 }
 
@@ -103,13 +107,15 @@ Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {
   std::uint64_t threads = 1;
   for (std::size_t i = 0; i < 3; ++i) {
     if (launch.grid[i] == 0 || launch.grid[i] > profile_.max_grid[i])
-      return launch_error(ErrorId::launch_dimensions, kernel,
-                          fmt::format("grid.{} is {}, the device takes 1 to {}", kAxis[i], launch.grid[i], profile_.max_grid[i]),
-                          "choose a grid within the limits");
+      return launch_error(
+          ErrorId::launch_dimensions, kernel,
+          fmt::format("grid.{} is {}, the device takes 1 to {}", kAxis[i], launch.grid[i], profile_.max_grid[i]),
+          "choose a grid within the limits");
     if (launch.block[i] == 0 || launch.block[i] > profile_.max_block[i])
-      return launch_error(ErrorId::launch_dimensions, kernel,
-                          fmt::format("block.{} is {}, the device takes 1 to {}", kAxis[i], launch.block[i], profile_.max_block[i]),
-                          "choose a block within the limits");
+      return launch_error(
+          ErrorId::launch_dimensions, kernel,
+          fmt::format("block.{} is {}, the device takes 1 to {}", kAxis[i], launch.block[i], profile_.max_block[i]),
+          "choose a block within the limits");
     threads *= launch.block[i];
   }
   if (threads > profile_.max_threads_per_block)
@@ -120,8 +126,8 @@ Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {
   if (f.reqntid.x != 0 && (launch.block[0] != f.reqntid.x || launch.block[1] != std::max(1U, f.reqntid.y) ||
                            launch.block[2] != std::max(1U, f.reqntid.z)))
     return launch_error(ErrorId::launch_dimensions, kernel,
-                        fmt::format("the kernel is made for blocks of ({},{},{}) threads", f.reqntid.x, std::max(1U, f.reqntid.y),
-                                    std::max(1U, f.reqntid.z)),
+                        fmt::format("the kernel is made for blocks of ({},{},{}) threads", f.reqntid.x,
+                                    std::max(1U, f.reqntid.y), std::max(1U, f.reqntid.z)),
                         "launch it with that block");
   if (f.maxntid.x != 0 && threads > std::uint64_t{f.maxntid.x} * std::max(1U, f.maxntid.y) * std::max(1U, f.maxntid.z))
     return launch_error(ErrorId::launch_resources, kernel,
@@ -129,30 +135,35 @@ Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {
                                     std::uint64_t{f.maxntid.x} * std::max(1U, f.maxntid.y) * std::max(1U, f.maxntid.z)),
                         "launch smaller blocks or raise __launch_bounds__");
   if (launch.params.size() != kernel.param_bytes())
-    return launch_error(ErrorId::launch_arguments, kernel,
-                        fmt::format("{} bytes of arguments, the kernel takes {}", launch.params.size(), kernel.param_bytes()),
-                        "pass every parameter with its own type");
+    return launch_error(
+        ErrorId::launch_arguments, kernel,
+        fmt::format("{} bytes of arguments, the kernel takes {}", launch.params.size(), kernel.param_bytes()),
+        "pass every parameter with its own type");
   auto function = kernel.function();
   if (!function) return std::move(function.error());
   auto shared = kernel.shared_bytes(launch.shared_bytes);
   if (!shared) return std::move(shared.error());
   if ((*function)->shared_bytes > profile_.static_shared_limit)
     return launch_error(ErrorId::launch_resources, kernel,
-                        fmt::format("{} bytes of static shared memory, the limit is {}", (*function)->shared_bytes, profile_.static_shared_limit),
+                        fmt::format("{} bytes of static shared memory, the limit is {}", (*function)->shared_bytes,
+                                    profile_.static_shared_limit),
                         "use dynamic shared memory for more");
   if (*shared > profile_.shared_per_block)
-    return launch_error(ErrorId::launch_resources, kernel,
-                        fmt::format("{} bytes of shared memory ({} static, {} dynamic), {} has {} for a block", *shared,
-                                    (*function)->shared_bytes, launch.shared_bytes, profile_.title, profile_.shared_per_block),
-                        "use smaller tiles");
+    return launch_error(
+        ErrorId::launch_resources, kernel,
+        fmt::format("{} bytes of shared memory ({} static, {} dynamic), {} has {} for a block", *shared,
+                    (*function)->shared_bytes, launch.shared_bytes, profile_.title, profile_.shared_per_block),
+        "use smaller tiles");
   if (launch.cooperative) {
     const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
     const std::uint64_t warps = (threads + 31) / 32;
     std::uint64_t per_sm = std::min<std::uint64_t>(profile_.blocks_per_sm, profile_.threads_per_sm / (warps * 32));
-    if (*shared != 0) per_sm = std::min<std::uint64_t>(per_sm, profile_.shared_per_sm / (*shared + profile_.reserved_shared_per_block));
+    if (*shared != 0)
+      per_sm = std::min<std::uint64_t>(per_sm, profile_.shared_per_sm / (*shared + profile_.reserved_shared_per_block));
     if (blocks > per_sm * profile_.sm_count)
       return launch_error(ErrorId::cooperative_too_large, kernel,
-                          fmt::format("{} blocks must be resident together, {} holds {}", blocks, profile_.title, per_sm * profile_.sm_count),
+                          fmt::format("{} blocks must be resident together, {} holds {}", blocks, profile_.title,
+                                      per_sm * profile_.sm_count),
                           "launch fewer blocks and loop over the data");
   }
   return {};
@@ -196,8 +207,10 @@ Result<void> CpuDevice::run(Kernel& kernel_, const Launch& launch) {
     observe::LaunchFacts lf{launch.grid, launch.block, launch.shared_bytes, seconds};
     const observe::LaunchCounts counts = collect(**code, grid.counters);
     for (const auto& o : observers) {
-      if (grid.error) o->launch_failed(*facts, lf, *grid.error);
-      else o->launch_done(*facts, lf, counts);
+      if (grid.error)
+        o->launch_failed(*facts, lf, *grid.error);
+      else
+        o->launch_done(*facts, lf, counts);
     }
   }
   if (grid.error) return std::move(*grid.error);

@@ -27,7 +27,7 @@ class WorkerPool {
  private:
   struct Job {
     Grid* grid = nullptr;
-    unsigned wanted = 0;   // helpers that may still join
+    unsigned wanted = 0;  // helpers that may still join
     unsigned joined = 0;
   };
   void work();

@@ -50,7 +50,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 void install_fault_handler() {
   static std::once_flag once;
   std::call_once(once, [] {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = on_fault;
     // The handler leaves by a jump: it must not stay blocked.
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
@@ -116,8 +116,8 @@ std::optional<Diag> CpuDevice::replay(Grid& grid, std::uint64_t block, std::uint
 extern "C" {
 
 // One access of a replayed block. Gives 0 to stop the replay at the first address outside all memory.
-std::uint32_t warploom_check(warploom::codegen::WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes,
-                             std::uint32_t site) {
+std::uint32_t warploom_check(warploom::codegen::WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask,
+                             std::uint32_t bytes, std::uint32_t site) {
   using namespace warploom;
   auto* block = static_cast<device::BlockState*>(c->block);
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -127,7 +127,9 @@ std::uint32_t warploom_check(warploom::codegen::WarpContext* c, const std::uint6
     Diag d;
     d.id = ErrorId::illegal_address;
     const observe::Site& s = block->grid().code->plan().sites[site];
-    const char* did = s.access == observe::AccessKind::load ? "read" : s.access == observe::AccessKind::store ? "write" : "atomic";
+    const char* did = s.access == observe::AccessKind::load    ? "read"
+                      : s.access == observe::AccessKind::store ? "write"
+                                                               : "atomic";
     d.what = fmt::format("illegal address: {} of {} bytes at {:#x}", did, bytes, a);
     d.where = block->where(c->warp, lane);
     d.loc = s.source.known() ? s.source : SourceLoc{block->grid().code->plan().f().module->name, s.ptx_line, 0};

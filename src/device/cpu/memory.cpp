@@ -55,13 +55,14 @@ Result<void*> DeviceMemory::allocate(std::size_t bytes, std::string label) {
     for (const auto& [start, length] : free_) largest = std::max(largest, length);
     Diag d;
     d.id = ErrorId::out_of_memory;
-    d.what = fmt::format("out of device memory: {} bytes asked for, {} of {} free, largest block {}", bytes, capacity_ - used_,
-                         capacity_, std::min(largest, capacity_ - used_));
+    d.what = fmt::format("out of device memory: {} bytes asked for, {} of {} free, largest block {}", bytes,
+                         capacity_ - used_, capacity_, std::min(largest, capacity_ - used_));
     std::vector<std::pair<std::uint64_t, std::size_t>> biggest;
     for (const auto& [start, block] : live_) biggest.emplace_back(start, block.bytes);
     std::sort(biggest.begin(), biggest.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
     for (std::size_t i = 0; i < std::min<std::size_t>(3, biggest.size()); ++i)
-      d.where += fmt::format("{}{} bytes at {:#x}", i == 0 ? "largest live allocations: " : ", ", biggest[i].second, biggest[i].first);
+      d.where += fmt::format("{}{} bytes at {:#x}", i == 0 ? "largest live allocations: " : ", ", biggest[i].second,
+                             biggest[i].first);
     d.remedy = "free arrays that are no longer needed, or open the device with a larger memory limit";
     return d;
   }
@@ -133,7 +134,8 @@ std::string DeviceMemory::describe(const void* address) const {
   std::string out;
   if (after != live_.begin()) {
     auto it = std::prev(after);
-    if (at < it->first + it->second.bytes) return fmt::format("{} bytes into {}", at - it->first, name(it->first, it->second));
+    if (at < it->first + it->second.bytes)
+      return fmt::format("{} bytes into {}", at - it->first, name(it->first, it->second));
     const std::uint64_t distance = at - (it->first + it->second.bytes);
     if (after == live_.end() || distance <= after->first - at)
       return fmt::format("{} bytes past the end of {}", distance, name(it->first, it->second));

@@ -29,8 +29,8 @@ class DeviceMemory {
 
  private:
   struct Block {
-    std::size_t bytes = 0;      // as asked for
-    std::size_t reserved = 0;   // rounded up
+    std::size_t bytes = 0;     // as asked for
+    std::size_t reserved = 0;  // rounded up
     std::string label;
   };
   void commit(std::uint64_t from, std::uint64_t to);

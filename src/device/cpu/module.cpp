@@ -144,8 +144,8 @@ Result<codegen::KernelCode*> CpuKernel::code(const std::array<std::uint32_t, 3>&
   auto it = codes_.find(key);
   if (it == codes_.end()) {
     auto plan = codegen::make_plan(**f, key.shape, counting, checking);
-    auto code = std::make_unique<codegen::KernelCode>(std::move(plan), host_symbols(),
-                                                      [this](const std::string& name) { return module_.address_of(name); });
+    auto code = std::make_unique<codegen::KernelCode>(
+        std::move(plan), host_symbols(), [this](const std::string& name) { return module_.address_of(name); });
     it = codes_.emplace(key, std::move(code)).first;
   }
   return it->second.get();

@@ -42,8 +42,10 @@ void WorkerPool::run(Grid& grid) {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(&job);
   }
-  if (helpers == 1) wake_.notify_one();
-  else wake_.notify_all();
+  if (helpers == 1)
+    wake_.notify_one();
+  else
+    wake_.notify_all();
   work_on(grid);
   std::unique_lock lock(mutex_);
   if (job.wanted != 0) std::erase(jobs_, &job);

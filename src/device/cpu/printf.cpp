@@ -80,33 +80,36 @@ int device_printf(const char* format, const std::byte* arguments) {
     switch (*q) {
       case 'd':
       case 'i':
-        if (is_long) append(out, spec + "lld", static_cast<long long>(take<std::int64_t>(arguments, at)));
-        else append(out, spec + "d", take<std::int32_t>(arguments, at));
+        if (is_long)
+          append(out, spec + "lld", static_cast<long long>(take<std::int64_t>(arguments, at)));
+        else
+          append(out, spec + "d", take<std::int32_t>(arguments, at));
         break;
       case 'u':
       case 'x':
       case 'X':
       case 'o':
-        if (is_long) append(out, spec + "ll" + *q, static_cast<unsigned long long>(take<std::uint64_t>(arguments, at)));
-        else append(out, spec + *q, take<std::uint32_t>(arguments, at));
+        if (is_long)
+          append(out, spec + "ll" + *q, static_cast<unsigned long long>(take<std::uint64_t>(arguments, at)));
+        else
+          append(out, spec + *q, take<std::uint32_t>(arguments, at));
         break;
-      case 'c':
-        append(out, spec + "c", take<std::int32_t>(arguments, at));
-        break;
+      case 'c': append(out, spec + "c", take<std::int32_t>(arguments, at)); break;
       case 's': {
         const auto* s = reinterpret_cast<const char*>(take<std::uint64_t>(arguments, at));
         append(out, spec + "s", s == nullptr ? "(null)" : s);
         break;
       }
-      case 'p':
-        append(out, spec + "p", reinterpret_cast<void*>(take<std::uint64_t>(arguments, at)));
-        break;
-      case 'a': case 'A': case 'e': case 'E': case 'f': case 'F': case 'g': case 'G':
-        append(out, spec + *q, take<double>(arguments, at));
-        break;
-      default:
-        out.append(p, q + 1);
-        --count;
+      case 'p': append(out, spec + "p", reinterpret_cast<void*>(take<std::uint64_t>(arguments, at))); break;
+      case 'a':
+      case 'A':
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F':
+      case 'g':
+      case 'G': append(out, spec + *q, take<double>(arguments, at)); break;
+      default: out.append(p, q + 1); --count;
     }
     p = q + 1;
   }
