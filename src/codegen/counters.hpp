@@ -12,11 +12,27 @@ inline constexpr std::size_t kBlockCounters = 3;
 // accesses: requests, sectors, ideal sectors, wavefronts, ideal wavefronts, active lanes; branches: divergent
 // executions.
 inline constexpr std::size_t kSiteCounters = 6;
+// Then, per site, what the last access with run-time factors cost: the factors, and a byte for each base modulo 32 (0:
+// not known). Meaningless once summed over workers, as is what follows.
+inline constexpr std::size_t kMemoFactors = 2;
+inline constexpr std::size_t kMemoWords = kMemoFactors + 32 / 8;
+// What the last access of a full warp without a closed form cost.
+struct PatternMemo {
+  std::uint32_t distance[32];  // of the lanes' addresses from the first one's
+  std::uint8_t amount[32];     // sectors or wavefronts by first address modulo 32, 0: not known
+  std::uint8_t ideal;
+  std::uint8_t misses;  // in a row; many of them mean that remembering does not pay here
+  std::uint8_t unused[6];
+};
+inline constexpr std::size_t kPatternWords = sizeof(PatternMemo) / 8;
 
 struct CounterLayout {
   std::size_t blocks = 0, sites = 0;
   [[nodiscard]] std::size_t block(std::size_t b) const { return b * kBlockCounters; }
-  [[nodiscard]] std::size_t site(std::size_t s) const { return blocks * kBlockCounters + s * kSiteCounters; }
+  [[nodiscard]] std::size_t site(std::size_t s) const {
+    return blocks * kBlockCounters + s * (kSiteCounters + kMemoWords + kPatternWords);
+  }
+  [[nodiscard]] std::size_t memo(std::size_t s) const { return site(s) + kSiteCounters; }
   [[nodiscard]] std::size_t size() const { return site(sites); }
 };
 

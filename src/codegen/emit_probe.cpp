@@ -202,6 +202,7 @@ void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lane
       return;
     }
   }
+  if (full && probe_remembered(idx(inst.site), a, bytes, kind)) return;
   count_by_address(inst, a, lanes, bytes, site);
 }
 

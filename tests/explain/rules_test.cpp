@@ -71,6 +71,16 @@ TEST(Rules, ArrayOfStructures) {
   expect_clean(soa.analyse());
 }
 
+TEST(Rules, Reuse) {
+  const auto naive = [](double sectors) {
+    return KernelBuilder().grid(132).block(256).access(8, Space::global, AccessKind::load, sectors, 4, 132 * 8 * 512);
+  };
+  expect_only(naive(2).analyse(), "reuse", 8, {"512 values", "2.0 sectors", "shared memory once"});
+  expect_clean(naive(4).analyse());
+  expect_clean(KernelBuilder().access(8, Space::global, AccessKind::load, 2, 4, 1024 * 8).analyse());
+  expect_clean(naive(2).access(9, Space::shared, AccessKind::load, 1, 1).analyse());
+}
+
 TEST(Rules, BankConflicts) {
   const auto shared = [](double degree) {
     return KernelBuilder().access(5, Space::shared, AccessKind::load, degree, 1);

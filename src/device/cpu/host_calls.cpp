@@ -93,6 +93,8 @@ std::uint64_t warploom_globaltimer() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
+constexpr std::uint8_t kManyMisses = 32;
+
 // Counts one access that has no closed form: into requests, sectors, ideal sectors, wavefronts, ideal wavefronts,
 // lanes. `what` is the space, and the kind of access in its second byte.
 void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes,
@@ -112,6 +114,38 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
     const auto base = reinterpret_cast<std::uint64_t>(c->local);
     for (std::uint32_t l = 0; l < 32; ++l) addresses[l] -= base + std::uint64_t{l} * stride;
   }
+  const bool shared = space == isa::Space::shared;
+  auto* memo = reinterpret_cast<codegen::PatternMemo*>(to + codegen::kSiteCounters + codegen::kMemoWords);
+  const bool fixed_space =
+      (what & 0xFF) != static_cast<std::uint32_t>(isa::Space::generic) && space != isa::Space::local;
+  const bool remember = mask == 0xFFFFFFFF && bytes >= 4 && fixed_space && memo->misses < kManyMisses;
+  std::uint32_t distance[32];
+  const std::uint64_t base = addresses[0];
+  if (remember) {
+    std::uint64_t far = 0;
+    std::uint32_t different = 0;
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      const std::uint64_t d = addresses[l] - base;
+      far |= (d + (1ULL << 31)) >> 32;
+      distance[l] = static_cast<std::uint32_t>(d);
+      different |= distance[l] ^ memo->distance[l];
+    }
+    if (far == 0 && different == 0 && memo->amount[base % 32] != 0) {
+      memo->misses = 0;
+      to[0] += 1;
+      to[shared ? 3 : 1] += memo->amount[base % 32];
+      to[shared ? 4 : 2] += memo->ideal;
+      to[5] += 32;
+      return;
+    }
+    if (different != 0) {
+      std::memcpy(memo->distance, distance, sizeof distance);
+      std::memset(memo->amount, 0, sizeof memo->amount);
+      ++memo->misses;
+    }
+    // Lanes too far apart for a distance are counted each time.
+    if (far != 0) memo->misses = kManyMisses;
+  }
   observe::AccessCounts counts;
   observe::count_access(space, static_cast<observe::AccessKind>(what >> 8), addresses, mask, bytes, counts);
   to[0] += counts.requests;
@@ -120,6 +154,28 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
   to[3] += counts.wavefronts;
   to[4] += counts.ideal_wavefronts;
   to[5] += counts.active_lanes;
+  if (remember && memo->misses < kManyMisses) {
+    memo->amount[base % 32] = static_cast<std::uint8_t>(shared ? counts.wavefronts : counts.sectors);
+    memo->ideal = static_cast<std::uint8_t>(shared ? counts.ideal_wavefronts : counts.ideal_sectors);
+  }
+}
+
+// The same for a full warp, in global or shared memory, whose count the caller remembers; see emit_count_memo.cpp.
+std::uint64_t warploom_count_memo(const std::uint64_t* addresses, std::uint32_t bytes, std::uint32_t what,
+                                  std::uint64_t* memo, std::uint64_t factor0, std::uint64_t factor1,
+                                  std::uint64_t phase) {
+  using namespace warploom;
+  observe::AccessCounts counts;
+  observe::count_access(static_cast<isa::Space>(what & 0xFF), static_cast<observe::AccessKind>(what >> 8), addresses,
+                        0xFFFFFFFF, bytes, counts);
+  const std::uint64_t amount = counts.sectors + counts.wavefronts;
+  if (memo[0] != factor0 || memo[1] != factor1) {
+    memo[0] = factor0;
+    memo[1] = factor1;
+    std::memset(memo + codegen::kMemoFactors, 0, 32);
+  }
+  std::memcpy(reinterpret_cast<std::byte*>(memo + codegen::kMemoFactors) + phase, &amount, 1);
+  return amount;
 }
 
 void warploom_trap(WarpContext* c, std::uint32_t mask, std::int32_t block, std::int32_t index) {
@@ -195,6 +251,7 @@ std::span<const codegen::HostSymbol> host_symbols() {
       WL_SYMBOL(warploom_redux),
       WL_SYMBOL(warploom_globaltimer),
       WL_SYMBOL(warploom_count),
+      WL_SYMBOL(warploom_count_memo),
       WL_SYMBOL(warploom_trap),
       WL_SYMBOL(warploom_misaligned),
       WL_SYMBOL(warploom_assertfail),

@@ -7,14 +7,18 @@ namespace warploom::observe::explain {
 namespace {
 
 constexpr Rule kRules[] = {
-    rule_coalescing,  // threads of a warp far apart in memory
-    rule_misaligned,  // a warp's row that starts inside a sector
-    rule_array_of_structures, rule_bank_conflicts,           rule_divergence,
-    rule_partial_warps,  // block size is no multiple of 32
-    rule_occupancy,
-    rule_small_grid,    // fewer blocks than multiprocessors
-    rule_local_memory,  // arrays indexed at run time
-    rule_atomic_contention,   rule_shared_atomic_contention,
+    rule_coalescing,                // threads of a warp far apart in memory
+    rule_misaligned,                // a warp's row that starts inside a sector
+    rule_array_of_structures,       // fields of a structure, one after the other
+    rule_reuse,                     // the same words loaded by many threads
+    rule_bank_conflicts,            // different words of one bank
+    rule_divergence,                // both sides of a branch in one warp
+    rule_partial_warps,             // block size is no multiple of 32
+    rule_occupancy,                 // few warps fit on a multiprocessor
+    rule_small_grid,                // fewer blocks than multiprocessors
+    rule_local_memory,              // arrays indexed at run time
+    rule_atomic_contention,         // a warp's atomics on the same words
+    rule_shared_atomic_contention,  // the same in shared memory
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ using Rule = void (*)(const RuleInput& in, std::vector<Finding>& out);
 void rule_coalescing(const RuleInput& in, std::vector<Finding>& out);
 void rule_misaligned(const RuleInput& in, std::vector<Finding>& out);
 void rule_array_of_structures(const RuleInput& in, std::vector<Finding>& out);
+void rule_reuse(const RuleInput& in, std::vector<Finding>& out);
 void rule_bank_conflicts(const RuleInput& in, std::vector<Finding>& out);
 void rule_divergence(const RuleInput& in, std::vector<Finding>& out);
 void rule_partial_warps(const RuleInput& in, std::vector<Finding>& out);
