@@ -1,5 +1,6 @@
 // Prints a report for people: about 100 columns, colour only where the caller asks for it.
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -27,6 +28,13 @@ std::string duration(double seconds) {
 std::string base_name(const std::string& path) {
   const auto slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+// As a user would write the path: relative to the current folder where it lies below it.
+std::string shown_path(const std::string& path) {
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error).string() + "/";
+  return !error && path.rfind(here, 0) == 0 ? path.substr(here.size()) : path;
 }
 
 // Breaks words at the width; lines after the first start with `indent` blanks.
@@ -158,7 +166,7 @@ class Printer {
     for (const LineData& entry : k.lines) {
       if (file == nullptr || *file != entry.source.file) {
         file = &entry.source.file;
-        line("\n  {}", bold(entry.from_ptx ? "PTX (no line information: compile with -lineinfo)" : *file));
+        line("\n  {}", bold(entry.from_ptx ? "PTX (no line information: compile with -lineinfo)" : shown_path(*file)));
       }
       const std::string code = entry.from_ptx ? "" : sources_.line(entry.source.file, entry.source.line);
       const std::string shown = code.size() + 9 > options_.width ? code.substr(0, options_.width - 12) + "..." : code;

@@ -214,6 +214,17 @@ TEST_F(Truth, SharedAtomics) {
   });
 }
 
+// Only ptxas knows the number of registers: the estimate from the PTX is within a third of it for most kernels.
+TEST_F(Truth, RegistersAreEstimated) {
+  int close = 0;
+  for_each_launch([&](int id, const KernelData& kernel) {
+    const auto hardware = static_cast<double>(tsv::number(table()[id], "launch__registers_per_thread"));
+    const double estimate = kernel.facts.registers_estimate;
+    close += std::abs(estimate - hardware) <= hardware / 3;
+  });
+  EXPECT_GE(close, 40);
+}
+
 // Divergence depends on the branches that the compilers leave, so only clear cases are compared.
 TEST_F(Truth, Divergence) {
   const KernelData& even_odd = ours()[34];
