@@ -27,6 +27,8 @@ std::optional<Bin> integer_operation(const ptx::Instr& p) {
   return std::nullopt;
 }
 
+bool is_floating(Type t) { return isa::is_float(t) || t == Type::f16x2 || t == Type::bf16x2; }
+
 // The combination of all lanes first, for results that do not depend on the order.
 std::optional<llvm::Intrinsic::ID> reduction(Bin op) {
   switch (op) {
@@ -55,122 +57,145 @@ std::uint64_t identity(Bin op, unsigned bits) {
 
 }  // namespace
 
+// What a floating-point atomic leaves in memory, from the bits that were there and the operand's bits.
+llvm::Value* Emitter::combine_floats(const ptx::Instr& p, Value* old, Value* x) {
+  const Type type = p.type();
+  const auto apply = [&](Value* a, Value* b) -> Value* {
+    if (p.has(Mod::add)) return b_.CreateFAdd(a, b);
+    // The number, if only one is.
+    Value* first = p.has(Mod::min) ? b_.CreateFCmpOLT(a, b) : b_.CreateFCmpOGT(a, b);
+    return b_.CreateSelect(b_.CreateOr(first, b_.CreateFCmpUNO(b, b)), a, b);
+  };
+  if (type == Type::f32 || type == Type::f64) return to_bits(apply(from_bits(old, type), from_bits(x, type)), type);
+  const bool is_half = type == Type::f16 || type == Type::f16x2;
+  const auto widened = [&](Value* piece) -> Value* {
+    if (is_half) return b_.CreateFPExt(b_.CreateBitCast(piece, b_.getHalfTy()), b_.getFloatTy());
+    return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(piece, b_.getInt32Ty()), 16), b_.getFloatTy());
+  };
+  // Sums of two halves are exact enough in f32 that rounding once more is rounding once.
+  const auto rounded = [&](Value* f) -> Value* {
+    if (is_half) return b_.CreateBitCast(b_.CreateFPTrunc(f, b_.getHalfTy()), b_.getInt16Ty());
+    Value* bits = b_.CreateBitCast(f, b_.getInt32Ty());
+    Value* tie = b_.CreateAnd(b_.CreateLShr(bits, 16), b_.getInt32(1));
+    Value* r =
+        b_.CreateTrunc(b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, b_.getInt32(0x7FFF)), tie), 16), b_.getInt16Ty());
+    return b_.CreateSelect(b_.CreateFCmpUNO(f, f), b_.getInt16(0x7FFF), r);
+  };
+  if (isa::bits(type) == 16) return rounded(apply(widened(old), widened(x)));
+  const auto half_of = [&](Value* v, unsigned h) { return b_.CreateTrunc(b_.CreateLShr(v, 16 * h), b_.getInt16Ty()); };
+  Value* low = b_.CreateZExt(rounded(apply(widened(half_of(old, 0)), widened(half_of(x, 0)))), b_.getInt32Ty());
+  Value* high = b_.CreateZExt(rounded(apply(widened(half_of(old, 1)), widened(half_of(x, 1)))), b_.getInt32Ty());
+  return b_.CreateOr(low, b_.CreateShl(high, 16));
+}
+
+// One atomic on one cell. Gives the bits that were there.
+llvm::Value* Emitter::operate_on_cell(const ptx::Instr& p, Value* where, Value* x, Value* swap, bool is_shared) {
+  const unsigned bits = isa::bits(p.type());
+  llvm::Type* integer = b_.getIntNTy(bits);
+  const llvm::Align align(bits / 8);
+  constexpr auto kOrder = llvm::AtomicOrdering::SequentiallyConsistent;
+  if (p.has(Mod::cas)) {
+    if (!is_shared) return b_.CreateExtractValue(b_.CreateAtomicCmpXchg(where, x, swap, align, kOrder, kOrder), 0);
+    Value* old = b_.CreateAlignedLoad(integer, where, align);
+    b_.CreateAlignedStore(b_.CreateSelect(b_.CreateICmpEQ(old, x), swap, old), where, align);
+    return old;
+  }
+  const Bin op = *integer_operation(p);
+  const bool floats = is_floating(p.type()) && op != Bin::Xchg;
+  if (is_shared) {
+    Value* old = b_.CreateAlignedLoad(integer, where, align);
+    Value* result = x;
+    llvm::Constant *zero = llvm::ConstantInt::get(integer, 0), *one = llvm::ConstantInt::get(integer, 1);
+    if (floats) {
+      result = combine_floats(p, old, x);
+    } else {
+      switch (op) {
+        case Bin::Add: result = b_.CreateAdd(old, x); break;
+        case Bin::Min: result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, old, x); break;
+        case Bin::Max: result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, old, x); break;
+        case Bin::UMin: result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, old, x); break;
+        case Bin::UMax: result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, old, x); break;
+        case Bin::And: result = b_.CreateAnd(old, x); break;
+        case Bin::Or: result = b_.CreateOr(old, x); break;
+        case Bin::Xor: result = b_.CreateXor(old, x); break;
+        case Bin::Xchg: break;
+        case Bin::UIncWrap: result = b_.CreateSelect(b_.CreateICmpUGE(old, x), zero, b_.CreateAdd(old, one)); break;
+        default:
+          result = b_.CreateSelect(b_.CreateOr(b_.CreateICmpEQ(old, zero), b_.CreateICmpUGT(old, x)), x,
+                                   b_.CreateSub(old, one));
+      }
+    }
+    b_.CreateAlignedStore(result, where, align);
+    return old;
+  }
+  if (!floats) return b_.CreateAtomicRMW(op, where, x, align, kOrder);
+  llvm::BasicBlock* retry = new_block("retry");
+  llvm::BasicBlock* out = new_block("stored");
+  Value* first = b_.CreateAlignedLoad(integer, where, align);
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  b_.CreateBr(retry);
+  b_.SetInsertPoint(retry);
+  llvm::PHINode* old = b_.CreatePHI(integer, 2);
+  old->addIncoming(first, before);
+  Value* pair = b_.CreateAtomicCmpXchg(where, old, combine_floats(p, old, x), align, kOrder, kOrder);
+  old->addIncoming(b_.CreateExtractValue(pair, 0), b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateExtractValue(pair, 1), out, retry);
+  b_.SetInsertPoint(out);
+  return old;
+}
+
 Result<void> Emitter::emit_atomic(const Inst& inst) {
   const ptx::Instr& p = inst.p;
   const bool returns = p.op == Op::atom;
   const std::size_t at = returns ? 1 : 0;
-  const Type type = p.type();
-  const unsigned bits = isa::bits(type);
-  if (ptx::vector_width(p) > 1) return unsupported(inst, "vector atomics are not supported yet");
+  const unsigned bits = isa::bits(p.type());
   if (bits > 64) return unsupported(inst, "128-bit atomics are not supported yet");
   const bool is_cas = p.has(Mod::cas);
-  const bool packed = type == Type::f16x2 || type == Type::bf16x2;
-  const bool is_floating = isa::is_float(type) || packed;
-  const ptx::Operand* d = returns ? &p.operands[0] : nullptr;
-  const bool used = d != nullptr && d->kind == ptx::Operand::Kind::reg && plan_.f().is_read(d->reg);
-  std::optional<Bin> op = integer_operation(p);
+  const std::optional<Bin> op = integer_operation(p);
   if (!is_cas && !op) return unsupported(inst, "");
-  if (is_floating && op) {
-    if (*op == Bin::Add)
-      op = Bin::FAdd;
-    else if (*op != Bin::Xchg)
-      return unsupported(inst, "this floating-point operation is not supported yet");
-  }
+  const Type as_bits = bits == 16 ? Type::b16 : bits == 32 ? Type::b32 : Type::b64;
   llvm::Type* integer = b_.getIntNTy(bits);
-  llvm::Type* element_type = is_floating && !packed && op != Bin::Xchg ? lane_type(context_, type) : integer;
 
+  // Of a vector each element is an atomic of its own (PTX ISA section 9.7.13.5).
+  const auto pieces = [](const ptx::Operand& o) {
+    std::vector<const ptx::Operand*> out;
+    if (o.kind == ptx::Operand::Kind::vector)
+      for (const ptx::Operand& e : o.elements) out.push_back(&e);
+    else
+      out.push_back(&o);
+    return out;
+  };
   with_guard(inst, [&](const Lanes& lanes) {
-    const Space space = ptx::space_of(p);
-    Address a = address(inst, at, space);
-    probe_access(inst, a, lanes);
-    const bool is_shared = a.space == Space::shared;
-    // One operation on the memory cell.
-    const auto operate = [&](Value* where, Value* x, Value* swap) -> Value* {
-      const llvm::Align align(bits / 8);
-      if (is_cas) {
-        if (is_shared) {
-          Value* old = b_.CreateAlignedLoad(integer, where, align);
-          b_.CreateAlignedStore(b_.CreateSelect(b_.CreateICmpEQ(old, x), swap, old), where, align);
-          return old;
-        }
-        Value* pair = b_.CreateAtomicCmpXchg(where, x, swap, align, llvm::AtomicOrdering::SequentiallyConsistent,
-                                             llvm::AtomicOrdering::SequentiallyConsistent);
-        return b_.CreateExtractValue(pair, 0);
+    const Address all = address(inst, at, ptx::space_of(p));
+    probe_access(inst, all, lanes);
+    const bool is_shared = all.space == Space::shared;
+    const auto sources = pieces(p.operands[at + 1]);
+    for (std::size_t e = 0; e < sources.size(); ++e) {
+      const ptx::Operand* d = returns ? pieces(p.operands[0])[e] : nullptr;
+      const bool used = d != nullptr && d->kind == ptx::Operand::Kind::reg && plan_.f().is_read(d->reg);
+      const Address a = offset_by(all, static_cast<std::int64_t>(e) * (bits / 8), *this);
+      Value* x = operand(inst, *sources[e], -1, as_bits, true);
+      Value* swap = is_cas ? operand(inst, at + 2, as_bits, true) : nullptr;
+      if (!used && a.shape.uniform() && op && !is_floating(p.type()) && reduction(*op)) {
+        Value* neutral = splat(llvm::ConstantInt::get(integer, identity(*op, bits)));
+        if (lanes.mask != nullptr) x = b_.CreateSelect(lanes.bits, x, neutral);
+        Value* together = b_.CreateIntrinsic(*reduction(*op), {x->getType()}, {x});
+        operate_on_cell(p, pointer(a.base), together, nullptr, is_shared);
+        continue;
       }
-      if (packed) {
-        // Two halves added side by side, each rounded by itself.
-        llvm::Type* half = type == Type::f16x2 ? b_.getHalfTy() : b_.getBFloatTy();
-        llvm::Type* two = llvm::FixedVectorType::get(half, 2);
-        llvm::BasicBlock* before = b_.GetInsertBlock();
-        llvm::BasicBlock* retry = new_block("retry");
-        llvm::BasicBlock* out = new_block("added");
-        Value* first = b_.CreateAlignedLoad(integer, where, align);
-        before = b_.GetInsertBlock();
-        b_.CreateBr(retry);
-        b_.SetInsertPoint(retry);
-        llvm::PHINode* old = b_.CreatePHI(integer, 2);
-        old->addIncoming(first, before);
-        Value* sum = b_.CreateBitCast(b_.CreateFAdd(b_.CreateBitCast(old, two), b_.CreateBitCast(x, two)), integer);
-        Value* pair = b_.CreateAtomicCmpXchg(where, old, sum, align, llvm::AtomicOrdering::SequentiallyConsistent,
-                                             llvm::AtomicOrdering::SequentiallyConsistent);
-        old->addIncoming(b_.CreateExtractValue(pair, 0), b_.GetInsertBlock());
-        b_.CreateCondBr(b_.CreateExtractValue(pair, 1), out, retry);
-        b_.SetInsertPoint(out);
-        return old;
-      }
-      if (is_shared) {
-        Value* old = b_.CreateAlignedLoad(element_type, where, align);
-        Value* result = nullptr;
-        switch (*op) {
-          case Bin::Add: result = b_.CreateAdd(old, x); break;
-          case Bin::FAdd: result = b_.CreateFAdd(old, x); break;
-          case Bin::Min: result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, old, x); break;
-          case Bin::Max: result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, old, x); break;
-          case Bin::UMin: result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, old, x); break;
-          case Bin::UMax: result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, old, x); break;
-          case Bin::And: result = b_.CreateAnd(old, x); break;
-          case Bin::Or: result = b_.CreateOr(old, x); break;
-          case Bin::Xor: result = b_.CreateXor(old, x); break;
-          case Bin::Xchg: result = x; break;
-          case Bin::UIncWrap:
-            result = b_.CreateSelect(b_.CreateICmpUGE(old, x), llvm::ConstantInt::get(integer, 0),
-                                     b_.CreateAdd(old, llvm::ConstantInt::get(integer, 1)));
-            break;
-          default:
-            result = b_.CreateSelect(
-                b_.CreateOr(b_.CreateICmpEQ(old, llvm::ConstantInt::get(integer, 0)), b_.CreateICmpUGT(old, x)), x,
-                b_.CreateSub(old, llvm::ConstantInt::get(integer, 1)));
-        }
-        b_.CreateAlignedStore(result, where, align);
-        return old;
-      }
-      return b_.CreateAtomicRMW(*op, where, x, align, llvm::AtomicOrdering::SequentiallyConsistent);
-    };
-
-    const Type read_as = element_type == integer ? (bits == 16 ? Type::b16 : bits == 32 ? Type::b32 : Type::b64) : type;
-    Value* x = operand(inst, at + 1, read_as, true);
-    Value* swap = is_cas ? operand(inst, at + 2, read_as, true) : nullptr;
-
-    if (!used && a.shape.uniform() && op && reduction(*op)) {
-      Value* neutral = splat(llvm::ConstantInt::get(integer, identity(*op, bits)));
-      if (lanes.mask != nullptr) x = b_.CreateSelect(lanes.bits, x, neutral);
-      Value* all = b_.CreateIntrinsic(*reduction(*op), {x->getType()}, {x});
-      operate(pointer(a.base), all, nullptr);
-      return;
+      Value* where = a.shape.uniform() ? nullptr : spill(address_lanes(a), "addresses");
+      Value* xs = spill(x, "operand");
+      Value* swaps = swap == nullptr ? nullptr : spill(swap, "swap");
+      llvm::AllocaInst* olds = used ? entry_alloca(wide(integer), "old") : nullptr;
+      lane_loop(mask_or_all(lanes), [&](Value* lane) {
+        Value* cell = where == nullptr ? a.base : b_.CreateLoad(b_.getInt64Ty(), element(where, b_.getInt64Ty(), lane));
+        Value* value = b_.CreateLoad(integer, element(xs, integer, lane));
+        Value* other = swaps == nullptr ? nullptr : b_.CreateLoad(integer, element(swaps, integer, lane));
+        Value* old = operate_on_cell(p, pointer(cell), value, other, is_shared);
+        if (olds != nullptr) b_.CreateStore(old, element(olds, integer, lane));
+      });
+      if (used) write(inst, d->reg, b_.CreateLoad(wide(integer), olds), as_bits);
     }
-    Value* where = a.shape.uniform() ? nullptr : spill(address_lanes(a), "addresses");
-    Value* xs = spill(x, "operand");
-    Value* swaps = swap == nullptr ? nullptr : spill(swap, "swap");
-    llvm::AllocaInst* olds = used ? entry_alloca(wide(element_type), "old") : nullptr;
-    lane_loop(mask_or_all(lanes), [&](Value* lane) {
-      Value* at_lane =
-          where == nullptr ? a.base : b_.CreateLoad(b_.getInt64Ty(), element(where, b_.getInt64Ty(), lane));
-      Value* value = b_.CreateLoad(element_type, element(xs, element_type, lane));
-      Value* other = swaps == nullptr ? nullptr : b_.CreateLoad(element_type, element(swaps, element_type, lane));
-      Value* old = operate(pointer(at_lane), value, other);
-      if (olds != nullptr) b_.CreateStore(old, element(olds, element_type, lane));
-    });
-    if (used) write(inst, d->reg, b_.CreateLoad(wide(element_type), olds), read_as);
   });
   return {};
 }

@@ -142,6 +142,8 @@ class Emitter {
 
   // emit_atomic.cpp
   Result<void> emit_atomic(const ir::Inst& inst);
+  Value* operate_on_cell(const ptx::Instr& p, Value* where, Value* x, Value* swap, bool is_shared);
+  Value* combine_floats(const ptx::Instr& p, Value* old, Value* x);
   // emit_warp.cpp
   Result<void> emit_warp(const ir::Inst& inst);
   void emit_shuffle(const ir::Inst& inst, const Lanes& lanes);
