@@ -9,9 +9,10 @@ find_package(Threads REQUIRED)
 find_package(LLVM REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/llvm NO_DEFAULT_PATH)
 find_program(WARPLOOM_CLANG NAMES clang-22 HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
 
+separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 add_library(warploom_llvm INTERFACE)
 target_include_directories(warploom_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
-target_compile_definitions(warploom_llvm INTERFACE ${LLVM_DEFINITIONS})
+target_compile_options(warploom_llvm INTERFACE ${llvm_definitions})
 target_link_libraries(warploom_llvm INTERFACE LLVM)
 target_link_directories(warploom_llvm INTERFACE ${LLVM_LIBRARY_DIRS})
 

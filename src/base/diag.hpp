@@ -49,9 +49,9 @@ struct Diag {
 // Stops the process: an invariant of the named pass is broken. Never for user input.
 [[noreturn]] void internal_error(std::string_view pass, std::string_view what);
 
-#define WL_INTERNAL(pass, cond, what)                                 \
-  do {                                                                \
-    if (!(cond)) ::warploom::internal_error(pass, what);              \
+#define WL_INTERNAL(pass, cond, what)                    \
+  do {                                                   \
+    if (!(cond)) ::warploom::internal_error(pass, what); \
   } while (false)
 
 }  // namespace warploom

@@ -47,8 +47,8 @@ class [[nodiscard]] Result<void> {
 };
 
 // Leaves the enclosing function with the error of `expr`, a Result.
-#define WL_TRY(expr)                                     \
-  do {                                                   \
+#define WL_TRY(expr)                                                        \
+  do {                                                                      \
     if (auto wl_try_ = (expr); !wl_try_) return std::move(wl_try_.error()); \
   } while (false)
 

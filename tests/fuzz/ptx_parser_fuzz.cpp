@@ -1,4 +1,4 @@
-// Fuzz target: any text given to the PTX parser yields a module or a diagnostic, and what it accepts survives a round trip.
+// Fuzz target: any text given to the PTX parser yields a module or a diagnostic, and what it accepts can be printed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -32,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     // What parses also prints, and the printed instructions are never empty.
     for (const ptx::Instr& instr : (*body)->instrs) {
-      if (ptx::print(**module, **body, instr).empty()) fail("an instruction prints as nothing", (*module)->text, function.name);
+      if (ptx::print(**module, **body, instr).empty())
+        fail("an instruction prints as nothing", (*module)->text, function.name);
     }
     (void)ptx::print(**module, function, **body);
   }

@@ -37,7 +37,8 @@ def main():
         stamp = passed / fingerprint(entry, config)
         if stamp.exists():
             return 0, ""
-        command = [tidy, "-p", build, "--quiet", "--extra-arg=-Wno-unknown-warning-option", entry["file"]]
+        # Compiler warnings are GCC's business; clang knows other ones, also in the standard library's headers.
+        command = [tidy, "-p", build, "--quiet", "--extra-arg=-w", entry["file"]]
         result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode == 0:
             stamp.touch()

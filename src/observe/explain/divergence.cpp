@@ -11,7 +11,8 @@ void rule_divergence(const RuleInput& in, std::vector<Finding>& out) {
   if (kernel.warp_instructions == 0) return;
   // Lanes that a warp of this block shape has at most; a last warp that is not full is another rule's matter.
   const std::uint32_t threads = kernel.threads_per_block();
-  const double full = static_cast<double>(threads) / ((threads + 31) / 32);
+  const std::uint32_t warps = (threads + 31) / 32;
+  const double full = static_cast<double>(threads) / warps;
   const double active = kernel.average_active_lanes();
   if (active > 0.9 * full) return;
   const auto worst =
