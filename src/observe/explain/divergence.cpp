@@ -8,7 +8,9 @@ namespace warploom::observe::explain {
 
 void rule_divergence(const RuleInput& in, std::vector<Finding>& out) {
   const KernelData& kernel = in.kernel;
-  if (kernel.warp_instructions == 0) return;
+  // A kernel this short costs nothing worth a sentence.
+  constexpr std::uint64_t kShort = 2000;
+  if (kernel.warp_instructions < kShort) return;
   // Lanes that a warp of this block shape has at most; a last warp that is not full is another rule's matter.
   const std::uint32_t threads = kernel.threads_per_block();
   const std::uint32_t warps = (threads + 31) / 32;

@@ -8,15 +8,15 @@ namespace warploom::observe::explain {
 void rule_partial_warps(const RuleInput& in, std::vector<Finding>& out) {
   const std::uint32_t threads = in.kernel.threads_per_block();
   const std::uint32_t warps = (threads + 31) / 32;
-  if (threads % 32 == 0) return;
   const double idle = 1 - static_cast<double>(threads) / (32.0 * warps);
-  const std::string choice =
-      threads < 32 ? fmt::format("{}", 32) : fmt::format("{} or {}", threads / 32 * 32, warps * 32);
+  if (idle < 0.01) return;
+  const std::string choice = threads < 32 ? "32" : fmt::format("{} or {}", threads / 32 * 32, warps * 32);
+  const auto plural = [](std::uint32_t count) { return count == 1 ? "" : "s"; };
   out.push_back(
       {"partial_warps",
-       fmt::format("Blocks of {} threads fill {} warp{} and leave {:.0f} % of the lanes without a thread: use {} "
+       fmt::format("Blocks of {} thread{} fill {} warp{} and leave {:.0f} % of the lanes without a thread: use {} "
                    "threads in a block.",
-                   threads, warps, warps == 1 ? "" : "s", 100 * idle, choice),
+                   threads, plural(threads), warps, plural(warps), 100 * idle, choice),
        SourceLoc{}, idle * static_cast<double>(in.kernel.warp_instructions) * kCyclesPerInstruction, Basis::exact});
 }
 

@@ -31,13 +31,15 @@ inline Traffic classify(const KernelData& kernel, const GroupCounts& group) {
     total += static_cast<double>(kernel.group(g).counts.sectors);
   if (t.excess < kWorthMentioning * total || t.sectors < 1.15 * t.ideal) return t;
 
-  // Each row of a block that a warp covers may straddle one sector more than it fills.
-  const std::uint32_t rows = (32 + std::min(kernel.block[0], 32u) - 1) / std::min(kernel.block[0], 32u);
+  // A row of a tile may straddle one sector more than it fills, and a warp covers at most three rows of common tiles.
+  constexpr double kRows = 3;
   const double ratio = t.sectors / t.ideal;
-  if (t.ideal >= 1.5 && t.sectors - t.ideal <= 1.05 * rows && ratio < 2)
+  const double lanes = group.per_request(c.active_lanes);
+  // Unrolled loops have many sites on a line too, but there each lane walks on its own.
+  const bool fields = group.sites >= 2 && group.sites <= 16 && t.sectors < 0.9 * lanes;
+  if (t.ideal >= 1.5 && t.sectors - t.ideal <= kRows && ratio < 1.9)
     t.pattern = Pattern::misaligned;
-  else if (group.sites >= 2 && group.sites <= 16 && ratio > 1.5 && ratio > 0.8 * group.sites &&
-           ratio < 1.2 * group.sites)
+  else if (fields && ratio > 1.5 && ratio > 0.8 * group.sites && ratio < 1.2 * group.sites)
     t.pattern = Pattern::structures;
   else
     t.pattern = Pattern::scattered;
