@@ -30,8 +30,10 @@ class TruthDevice {
   TruthDevice() : device_(checked(device::open_cpu({}))) {}
 
   // Kernels are known by their names without template arguments' types and parameters: "matmul_tiled<16>".
-  void load(const std::string& file) {
-    auto ptx = checked(frontend::compile_cuda_file(file));
+  void load(const std::string& file, bool nvcc = false) {
+    frontend::CudaOptions options;
+    options.use_nvcc = nvcc;
+    auto ptx = checked(frontend::compile_cuda_file(file, options));
     auto module = checked(device_->load(ptx, file));
     for (const std::string& name : module->kernel_names()) kernels_[short_name(name)] = {module, name};
     modules_.push_back(module);

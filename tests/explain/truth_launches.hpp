@@ -7,10 +7,9 @@ namespace warploom::truth {
 
 class TruthLaunches {
  public:
-  explicit TruthLaunches(const std::string& folder) {
-    device.load(folder + "/truth_kernels.cu");
-    device.load(folder + "/wide_twins.cu");
-    device.load(folder + "/unrolled_twins.cu");
+  explicit TruthLaunches(const std::string& folder, bool nvcc = false) {
+    for (const char* file : {"/truth_kernels.cu", "/wide_twins.cu", "/unrolled_twins.cu"})
+      device.load(folder + file, nvcc);
     make_data();
   }
 

@@ -187,6 +187,24 @@ TEST_F(Truth, BankConflictsOfProgramsThatPtxasRewrites) {
   }
 }
 
+// nvcc's PTX has the loops as nvcc unrolls them, so that only what ptxas unrolls is left.
+TEST(TruthOfNvcc, GlobalLoadsAndStoresAreExact) {
+  frontend::CudaOptions options;
+  options.use_nvcc = true;
+  const auto probe = frontend::compile_cuda_source("__global__ void probe() {}", "probe.cu", options);
+  if (!probe) {
+    std::printf("[SKIP] nvcc: %s\n", probe.error().what.c_str());
+    return;
+  }
+  constexpr int kUnrolledByPtxas = 50;
+  const std::vector<KernelData> results = TruthLaunches(WARPLOOM_TEST_DATA, true).run_all();
+  ASSERT_EQ(results.size(), table().size());
+  for (int id = 0; id < static_cast<int>(results.size()); ++id) {
+    SCOPED_TRACE(std::to_string(id) + " " + table()[id].at("kernel"));
+    if (id != kUnrolledByPtxas) expect_global_equal(results[id], id);
+  }
+}
+
 // One block alone on the GPU: no noise, so every conflict is counted.
 TEST(TruthOfOneBlock, BankConflictsAreExact) {
   const auto rows = tsv::read(std::string(WARPLOOM_TEST_DATA) + "/h200_single_block.tsv");
