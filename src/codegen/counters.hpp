@@ -16,13 +16,14 @@ inline constexpr std::size_t kSiteCounters = 6;
 // not known). Meaningless once summed over workers, as is what follows.
 inline constexpr std::size_t kMemoFactors = 2;
 inline constexpr std::size_t kMemoWords = kMemoFactors + 32 / 8;
-// What the last access of a full warp without a closed form cost.
+// What the last access without a closed form cost.
 struct PatternMemo {
-  std::uint32_t distance[32];  // of the lanes' addresses from the first one's
+  std::uint32_t distance[32];  // of the active lanes' addresses from the first one's, 0 for the others
   std::uint8_t amount[32];     // sectors or wavefronts by first address modulo 32, 0: not known
   std::uint8_t ideal;
   std::uint8_t misses;  // in a row; many of them mean that remembering does not pay here
-  std::uint8_t unused[6];
+  std::uint8_t unused[2];
+  std::uint32_t mask;  // active lanes
 };
 inline constexpr std::size_t kPatternWords = sizeof(PatternMemo) / 8;
 

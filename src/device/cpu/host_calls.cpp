@@ -118,27 +118,28 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
   auto* memo = reinterpret_cast<codegen::PatternMemo*>(to + codegen::kSiteCounters + codegen::kMemoWords);
   const bool fixed_space =
       (what & 0xFF) != static_cast<std::uint32_t>(isa::Space::generic) && space != isa::Space::local;
-  const bool remember = mask == 0xFFFFFFFF && bytes >= 4 && fixed_space && memo->misses < kManyMisses;
+  const bool remember = bytes >= 4 && fixed_space && memo->misses < kManyMisses;
   std::uint32_t distance[32];
-  const std::uint64_t base = addresses[0];
   if (remember) {
     std::uint64_t far = 0;
-    std::uint32_t different = 0;
+    std::uint32_t different = mask ^ memo->mask;
     for (std::uint32_t l = 0; l < 32; ++l) {
-      const std::uint64_t d = addresses[l] - base;
+      const std::uint64_t active = 0 - static_cast<std::uint64_t>((mask >> l) & 1);
+      const std::uint64_t d = (addresses[l] - first) & active;
       far |= (d + (1ULL << 31)) >> 32;
       distance[l] = static_cast<std::uint32_t>(d);
       different |= distance[l] ^ memo->distance[l];
     }
-    if (far == 0 && different == 0 && memo->amount[base % 32] != 0) {
+    if (far == 0 && different == 0 && memo->amount[first % 32] != 0) {
       memo->misses = 0;
       to[0] += 1;
-      to[shared ? 3 : 1] += memo->amount[base % 32];
+      to[shared ? 3 : 1] += memo->amount[first % 32];
       to[shared ? 4 : 2] += memo->ideal;
-      to[5] += 32;
+      to[5] += static_cast<std::uint64_t>(std::popcount(mask));
       return;
     }
     if (different != 0) {
+      memo->mask = mask;
       std::memcpy(memo->distance, distance, sizeof distance);
       std::memset(memo->amount, 0, sizeof memo->amount);
       ++memo->misses;
@@ -155,7 +156,7 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
   to[4] += counts.ideal_wavefronts;
   to[5] += counts.active_lanes;
   if (remember && memo->misses < kManyMisses) {
-    memo->amount[base % 32] = static_cast<std::uint8_t>(shared ? counts.wavefronts : counts.sectors);
+    memo->amount[first % 32] = static_cast<std::uint8_t>(shared ? counts.wavefronts : counts.sectors);
     memo->ideal = static_cast<std::uint8_t>(shared ? counts.ideal_wavefronts : counts.ideal_sectors);
   }
 }
