@@ -275,7 +275,7 @@ Result<void> Emitter::emit_instruction(const Inst& inst) {
   switch (row.flow) {
     case isa::Flow::pure:
       if (inst.p.op == isa::Op::cvta && inst.p.has(isa::Mod::local)) break;
-      if (inst.p.op == isa::Op::cvta) break;
+      if (inst.p.op == isa::Op::cvta || inst.p.op == isa::Op::createpolicy) break;
       return emit_pure_instruction(inst);
     case isa::Flow::load: emit_load(inst); return {};
     case isa::Flow::store: emit_store(inst); return {};
@@ -294,6 +294,13 @@ Result<void> Emitter::emit_instruction(const Inst& inst) {
       if (inst.p.has(isa::Mod::arrive)) return emit_call(inst);
       break;
     default: break;
+  }
+  if (inst.p.op == isa::Op::createpolicy) {
+    // Policies steer caches that this device does not have.
+    const ValueId d = inst.p.operands[0].reg;
+    Value* none = b_.getInt64(0);
+    write(inst, d, shape(d).varying() ? splat(none) : none, isa::Type::b64);
+    return {};
   }
   if (inst.p.op == isa::Op::cvta) {
     // Window offset <-> generic address; only local and shared windows do not start at 0.

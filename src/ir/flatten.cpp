@@ -190,6 +190,10 @@ class Flattener {
       FlatInst flat;
       flat.inst.p = body.instrs[i];
       ptx::Instr& p = flat.inst.p;
+      if (p.form != nullptr && p.form->emit == "unsupported")
+        return error(ErrorId::unsupported_instruction, fn, p.line,
+                     "'" + ptx::print(*f_.module, body, p) + "' is not supported: " + std::string(p.form->reason),
+                     "see `warploom isa " + std::string(isa::name(p.op)) + "` for the forms that run");
       flat.inst.source = source(body, p.loc, call_site, sources);
       if (p.guard >= 0) p.guard += first_value;
       flat.inst.variable.assign(p.operands.size(), -1);
