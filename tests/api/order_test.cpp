@@ -13,6 +13,8 @@ class Order : public FakeTest {
  protected:
   std::vector<int> log;
   Gate gate;
+  // Kernels use the members above.
+  void TearDown() override { device.synchronize(); }
   void append_on(const Stream& stream, int value) { append.launch({1, 1, 0, stream}, &log, value); }
   void hold(const Stream& stream) { wait.launch({1, 1, 0, stream}, &gate); }
 };
