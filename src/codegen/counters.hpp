@@ -12,10 +12,12 @@ inline constexpr std::size_t kBlockCounters = 3;
 // accesses: requests, sectors, ideal sectors, wavefronts, ideal wavefronts, active lanes; branches: divergent
 // executions.
 inline constexpr std::size_t kSiteCounters = 6;
-// Then, per site, what the last access with run-time factors cost: the factors, and a byte for each base modulo 32 (0:
-// not known). Meaningless once summed over workers, as is what follows.
+// Then, per site, what the last access with known lane patterns cost: its run-time factors and its active lanes, and
+// for each base modulo 32 the sectors or wavefronts and, in the second byte, their ideal (0: not known). Meaningless
+// once summed over workers, as is what follows.
 inline constexpr std::size_t kMemoFactors = 2;
-inline constexpr std::size_t kMemoWords = kMemoFactors + 32 / 8;
+inline constexpr std::size_t kMemoKeys = kMemoFactors + 1;
+inline constexpr std::size_t kMemoWords = kMemoKeys + 32 * 2 / 8;
 // What the last access without a closed form cost.
 struct PatternMemo {
   std::uint32_t distance[32];  // of the active lanes' addresses from the first one's, 0 for the others

@@ -202,7 +202,7 @@ void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lane
       return;
     }
   }
-  if (full && probe_remembered(idx(inst.site), a, bytes, kind)) return;
+  if ((full || lanes.mask != nullptr) && probe_remembered(idx(inst.site), a, lanes, bytes, kind)) return;
   count_by_address(inst, a, lanes, bytes, site);
 }
 

@@ -156,7 +156,8 @@ class Emitter {
   void probe_access(const ir::Inst& inst, const Address& a, const Lanes& lanes);
   void probe_divergence(const ir::Inst& inst);
   void add_counter(std::size_t index, Value* amount);
-  bool probe_remembered(std::size_t site, const Address& a, std::uint32_t bytes, observe::AccessKind kind);
+  bool probe_remembered(std::size_t site, const Address& a, const Lanes& lanes, std::uint32_t bytes,
+                        observe::AccessKind kind);
   Value* count_runs(const Address& a, std::uint32_t bytes, observe::AccessKind kind);
   Value* count_rows(const Address& a, std::uint32_t bytes, Value*& ascends);
   void count_by_address(const ir::Inst& inst, const Address& a, const Lanes& lanes, std::uint32_t bytes,

@@ -161,22 +161,27 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
   }
 }
 
-// The same for a full warp, in global or shared memory, whose count the caller remembers; see emit_count_memo.cpp.
+// The same in global or shared memory, for a count that the caller remembers; see emit_count_memo.cpp.
 std::uint64_t warploom_count_memo(const std::uint64_t* addresses, std::uint32_t bytes, std::uint32_t what,
-                                  std::uint64_t* memo, std::uint64_t factor0, std::uint64_t factor1,
+                                  std::uint64_t* memo, std::uint64_t factor0, std::uint64_t factor1, std::uint32_t mask,
                                   std::uint64_t phase) {
   using namespace warploom;
+  if (mask == 0) return 0;
   observe::AccessCounts counts;
   observe::count_access(static_cast<isa::Space>(what & 0xFF), static_cast<observe::AccessKind>(what >> 8), addresses,
-                        0xFFFFFFFF, bytes, counts);
-  const std::uint64_t amount = counts.sectors + counts.wavefronts;
-  if (memo[0] != factor0 || memo[1] != factor1) {
+                        mask, bytes, counts);
+  const std::uint64_t cost = (counts.sectors + counts.wavefronts) | (counts.ideal_sectors + counts.ideal_wavefronts)
+                                                                        << 8;
+  auto* table = reinterpret_cast<std::byte*>(memo + codegen::kMemoKeys);
+  if (memo[0] != factor0 || memo[1] != factor1 || memo[2] != mask) {
     memo[0] = factor0;
     memo[1] = factor1;
-    std::memset(memo + codegen::kMemoFactors, 0, 32);
+    memo[2] = mask;
+    std::memset(table, 0, 64);
   }
-  std::memcpy(reinterpret_cast<std::byte*>(memo + codegen::kMemoFactors) + phase, &amount, 1);
-  return amount;
+  const auto entry = static_cast<std::uint16_t>(cost);
+  std::memcpy(table + 2 * phase, &entry, sizeof entry);
+  return cost;
 }
 
 void warploom_trap(WarpContext* c, std::uint32_t mask, std::int32_t block, std::int32_t index) {
