@@ -173,6 +173,7 @@ Result<void> Emitter::run() {
   if (masked()) emit_dispatch();
   b_.SetCurrentDebugLocation(llvm::DILocation::get(context_, 0, 0, debug_scope_));
   emit_entry();
+  separate_counters();
   return {};
 }
 

@@ -20,7 +20,25 @@ std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
 void Emitter::add_counter(std::size_t index, Value* amount) {
   Value* base = field(offsetof(WarpContext, counters), b_.getPtrTy(), true);
   Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), base, index);
-  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), at), amount), at);
+  llvm::LoadInst* old = b_.CreateLoad(b_.getInt64Ty(), at);
+  llvm::StoreInst* store = b_.CreateStore(b_.CreateAdd(old, amount), at);
+  if (counter_scope_ == nullptr) {
+    llvm::MDBuilder md(context_);
+    llvm::MDNode* domain = md.createAnonymousAliasScopeDomain("counters");
+    counter_scope_ = llvm::MDNode::get(context_, {md.createAnonymousAliasScope(domain, "counters")});
+  }
+  old->setMetadata(llvm::LLVMContext::MD_alias_scope, counter_scope_);
+  store->setMetadata(llvm::LLVMContext::MD_alias_scope, counter_scope_);
+}
+
+// Nothing else points at the counters, so loops may keep them in registers.
+void Emitter::separate_counters() {
+  if (counter_scope_ == nullptr) return;
+  for (llvm::BasicBlock& block : *fn_)
+    for (llvm::Instruction& i : block)
+      if ((llvm::isa<llvm::LoadInst>(i) || llvm::isa<llvm::StoreInst>(i)) &&
+          i.getMetadata(llvm::LLVMContext::MD_alias_scope) == nullptr)
+        i.setMetadata(llvm::LLVMContext::MD_noalias, counter_scope_);
 }
 
 void Emitter::probe_block(BlockId b) {
@@ -93,6 +111,25 @@ llvm::Value* Emitter::count_rows(const Address& a, std::uint32_t bytes, Value*& 
     covered = end;
   }
   return count;
+}
+
+// Sectors of an access by a full warp at one distance from lane to lane that is known at run time: a column of a
+// matrix.
+llvm::Value* Emitter::count_progression(const Address& a, std::uint32_t bytes) {
+  if (!a.shape.linear()) return nullptr;
+  for (const ir::Term& t : a.shape.terms)
+    for (std::size_t l = 2; l < 32; ++l)
+      if (t.pattern[l] - t.pattern[l - 1] != t.pattern[1] - t.pattern[0]) return nullptr;
+  Value* lanes = pattern(a.shape, b_.getInt64Ty());
+  Value* first = b_.CreateAdd(a.base, b_.CreateExtractElement(lanes, std::uint64_t{0}));
+  Value* last = b_.CreateAdd(a.base, b_.CreateExtractElement(lanes, std::uint64_t{31}));
+  Value* low = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, first, last);
+  Value* high = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, first, last);
+  // Up to 32 bytes apart every sector between is touched; further apart each lane has sectors of its own.
+  Value* end = b_.CreateLShr(b_.CreateAdd(high, b_.getInt64(bytes - 1)), 5);
+  Value* range = b_.CreateAdd(b_.CreateSub(end, b_.CreateLShr(low, 5)), b_.getInt64(1));
+  Value* dense = b_.CreateICmpULE(b_.CreateSub(high, low), b_.getInt64(31 * 32));
+  return b_.CreateSelect(dense, range, b_.getInt64(std::uint64_t{32} * std::max(1U, bytes / 32)));
 }
 
 void Emitter::check_access(const Inst& inst, const Address& a, const Lanes& lanes) {
@@ -182,28 +219,42 @@ void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lane
       add_counter(site + 1, count_runs(a, bytes, kind));
       return;
     }
-    Value* ascends = nullptr;
-    Value* rows = a.space == Space::shared || observe::is_atomic(kind) ? nullptr : count_rows(a, bytes, ascends);
-    if (rows != nullptr) {
-      llvm::BasicBlock* simple = new_block("rows");
-      llvm::BasicBlock* other = new_block("no_rows");
-      llvm::BasicBlock* after = new_block("counted");
-      b_.CreateCondBr(ascends, simple, other);
-      b_.SetInsertPoint(simple);
-      add_counter(site, b_.getInt64(1));
-      add_counter(site + 1, rows);
-      add_counter(site + 2, b_.getInt64(bytes));
-      add_counter(site + 5, b_.getInt64(32));
-      b_.CreateBr(after);
-      b_.SetInsertPoint(other);
-      count_by_address(inst, a, lanes, bytes, site);
-      b_.CreateBr(after);
-      b_.SetInsertPoint(after);
-      return;
+    if (a.space != Space::shared && !observe::is_atomic(kind) && a.shape.linear()) {
+      Value* ascends = nullptr;
+      Value* sectors = count_progression(a, bytes);
+      if (sectors == nullptr) sectors = count_rows(a, bytes, ascends);
+      if (sectors != nullptr) {
+        fixed.known = true;
+        fixed.requests = 1;
+        fixed.lanes = 32;
+        fixed.ideal_sectors = bytes;
+        if (ascends != nullptr) {
+          llvm::BasicBlock* rows = b_.GetInsertBlock();
+          llvm::BasicBlock* other = new_block("descends");
+          llvm::BasicBlock* after = new_block("counted");
+          b_.CreateCondBr(ascends, after, other);
+          b_.SetInsertPoint(other);
+          Value* counted = sectors_by_address(a, bytes);
+          llvm::BasicBlock* from = b_.GetInsertBlock();
+          b_.CreateBr(after);
+          b_.SetInsertPoint(after);
+          llvm::PHINode* phi = b_.CreatePHI(b_.getInt64Ty(), 2);
+          phi->addIncoming(sectors, rows);
+          phi->addIncoming(counted, from);
+          sectors = phi;
+        }
+        add_counter(site + 1, sectors);
+        return;
+      }
     }
   }
   if ((full || lanes.mask != nullptr) && probe_remembered(idx(inst.site), a, lanes, bytes, kind)) return;
   count_by_address(inst, a, lanes, bytes, site);
+}
+
+llvm::Value* Emitter::sectors_by_address(const Address& a, std::uint32_t bytes) {
+  Value* at = spill(address_lanes(a), "counted");
+  return b_.CreateZExt(call_host("warploom_sectors", b_.getInt32Ty(), {at, b_.getInt32(bytes)}), b_.getInt64Ty());
 }
 
 // The general case: the runtime looks at all addresses.

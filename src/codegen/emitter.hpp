@@ -143,6 +143,7 @@ class Emitter {
   // emit_atomic.cpp
   Result<void> emit_atomic(const ir::Inst& inst);
   Value* operate_on_cell(const ptx::Instr& p, Value* where, Value* x, Value* swap, bool is_shared);
+  void add_floats_in_order(const ptx::Instr& p, Value* where, Value* xs, Value* mask, bool is_shared);
   Value* combine_floats(const ptx::Instr& p, Value* old, Value* x);
   // emit_warp.cpp
   Result<void> emit_warp(const ir::Inst& inst);
@@ -160,6 +161,9 @@ class Emitter {
                         observe::AccessKind kind);
   Value* count_runs(const Address& a, std::uint32_t bytes, observe::AccessKind kind);
   Value* count_rows(const Address& a, std::uint32_t bytes, Value*& ascends);
+  Value* count_progression(const Address& a, std::uint32_t bytes);
+  Value* sectors_by_address(const Address& a, std::uint32_t bytes);
+  void separate_counters();
   void count_by_address(const ir::Inst& inst, const Address& a, const Lanes& lanes, std::uint32_t bytes,
                         std::size_t site);
   void check_alignment(const ir::Inst& inst, const Address& a, const Lanes& lanes);
@@ -179,6 +183,7 @@ class Emitter {
   llvm::Function* fn_ = nullptr;
   Value* ctx_ = nullptr;
   llvm::DISubprogram* debug_scope_ = nullptr;
+  llvm::MDNode* counter_scope_ = nullptr;  // alias scope of the probe counters
   std::vector<llvm::AllocaInst*> values_;
   std::vector<llvm::BasicBlock*> blocks_;
   std::vector<llvm::AllocaInst*> pending_;  // empty: in the context's array

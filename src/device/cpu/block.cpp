@@ -38,9 +38,8 @@ BlockState::~BlockState() {
   if (reserve_ != nullptr) munmap(reserve_, 2 * kHalfWindow);
 }
 
-Result<void> BlockState::start(Grid& grid, std::uint64_t index, std::uint64_t* counters) {
+Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters) {
   grid_ = &grid;
-  index_ = index;
   const codegen::KernelPlan& plan = grid.code->plan();
   const Launch& launch = *grid.launch;
   threads_ = launch.block[0] * launch.block[1] * launch.block[2];
@@ -66,6 +65,7 @@ Result<void> BlockState::start(Grid& grid, std::uint64_t index, std::uint64_t* c
   const std::size_t local = std::size_t{plan.f().local_bytes} * warp_count_ * 32 + 128;
   if (local_.size() < local) {
     local_.resize(local);
+    laid_out_for_ = 0;
   }
   local_base_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(local_.data()), 64));
 
@@ -74,23 +74,35 @@ Result<void> BlockState::start(Grid& grid, std::uint64_t index, std::uint64_t* c
     WarpContext& c = warps_[w];
     c.params = const_cast<std::byte*>(grid.params);
     c.counters = counters;
-    c.entry = 0;
-    const std::uint32_t lanes = std::min(32U, threads_ - w * 32);
-    c.live = lanes == 32 ? 0xFFFFFFFF : (1U << lanes) - 1;
-    c.at_barrier = c.barrier_true = c.transitions = c.force_sync = c.spins = 0;
-    c.ctaid[0] = static_cast<std::uint32_t>(index % launch.grid[0]);
-    c.ctaid[1] = static_cast<std::uint32_t>(index / launch.grid[0] % launch.grid[1]);
-    c.ctaid[2] = static_cast<std::uint32_t>(index / launch.grid[0] / launch.grid[1]);
     for (int i = 0; i < 3; ++i) c.nctaid[i] = launch.grid[static_cast<std::size_t>(i)];
     c.grid_id = grid.id;
     c.shared_bytes = grid.shared_bytes;
     c.dynamic_shared_bytes = launch.shared_bytes;
+  }
+  return {};
+}
+
+void BlockState::start(std::uint64_t index) {
+  const Launch& launch = *grid_->launch;
+  index_ = index;
+  const std::uint64_t row = index / launch.grid[0];
+  const auto x = static_cast<std::uint32_t>(index - row * launch.grid[0]);
+  const auto y = static_cast<std::uint32_t>(launch.grid[2] == 1 ? row : row % launch.grid[1]);
+  const auto z = static_cast<std::uint32_t>(launch.grid[2] == 1 ? 0 : row / launch.grid[1]);
+  for (std::uint32_t w = 0; w < warp_count_; ++w) {
+    WarpContext& c = warps_[w];
+    c.entry = 0;
+    const std::uint32_t lanes = std::min(32U, threads_ - w * 32);
+    c.live = lanes == 32 ? 0xFFFFFFFF : (1U << lanes) - 1;
+    c.at_barrier = c.barrier_true = c.transitions = c.force_sync = c.spins = 0;
+    c.ctaid[0] = x;
+    c.ctaid[1] = y;
+    c.ctaid[2] = z;
     state_[w] = WarpState::ready;
-    mode_[w] = grid.start_conservative ? Mode::conservative : lanes == 32 ? Mode::uniform : Mode::masked;
+    mode_[w] = grid_->start_conservative ? Mode::conservative : lanes == 32 ? Mode::uniform : Mode::masked;
     if (mode_[w] != Mode::uniform) c.pending[0] = c.live;
   }
-  barriers_.fill({});
-  return {};
+  if (grid_->code->plan().f().barriers != 0) barriers_.fill({});
 }
 
 void BlockState::setup_warps() {
@@ -385,61 +397,70 @@ void BlockState::fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std
 
 void work_on(Grid& grid) {
   std::vector<std::uint64_t> counters(grid.counters.size(), 0);
-  // Blocks in flight: more than one only while some wait for others.
+  // States are kept for the next launch; each reserves address space.
   thread_local std::vector<std::unique_ptr<BlockState>> idle;
+  // Blocks in flight: more than one only while some wait for others.
   std::vector<std::unique_ptr<BlockState>> active;
-  std::size_t turn = 0;
-  const auto finish = [&](std::unique_ptr<BlockState> b) {
+  std::uint64_t next = 0, end = 0;  // blocks taken from the grid and not begun
+  const auto take = [&]() -> bool {
+    if (next < end) return true;
+    next = grid.next.fetch_add(grid.chunk, std::memory_order_relaxed);
+    end = std::min(next + grid.chunk, grid.blocks);
+    return next < end;
+  };
+  const auto new_state = [&]() -> std::unique_ptr<BlockState> {
+    std::unique_ptr<BlockState> b;
+    if (idle.empty()) {
+      b = std::make_unique<BlockState>();
+    } else {
+      b = std::move(idle.back());
+      idle.pop_back();
+    }
+    if (auto ok = b->bind(grid, counters.empty() ? nullptr : counters.data()); !ok) {
+      grid.fail(std::move(ok.error()));
+      return nullptr;
+    }
+    return b;
+  };
+  const auto retire = [&](std::unique_ptr<BlockState> b) {
     if (idle.size() < 8) idle.push_back(std::move(b));
   };
+
+  std::unique_ptr<BlockState> current;
+  std::size_t turn = 0, stalls = 0;
   bool want_new = true;
-  std::size_t stalls = 0;
   while (!grid.failed.load(std::memory_order_relaxed)) {
-    if (want_new || active.empty()) {
-      const std::uint64_t index = grid.next.load(std::memory_order_relaxed) < grid.blocks
-                                      ? grid.next.fetch_add(1, std::memory_order_relaxed)
-                                      : grid.blocks;
-      if (index < grid.blocks) {
-        std::unique_ptr<BlockState> b;
-        if (idle.empty()) {
-          b = std::make_unique<BlockState>();
-        } else {
-          b = std::move(idle.back());
-          idle.pop_back();
-        }
-        if (auto ok = b->start(grid, index, counters.empty() ? nullptr : counters.data()); !ok) {
-          grid.fail(std::move(ok.error()));
-          break;
-        }
-        active.push_back(std::move(b));
-        turn = active.size() - 1;
-      } else if (active.empty()) {
-        break;
+    // One block after the other, on one state, as long as none waits.
+    if (want_new && take()) {
+      if (current == nullptr) current = new_state();
+      if (current == nullptr) break;
+      current->start(next++);
+      switch (current->run()) {
+        case BlockState::Progress::done: stalls = 0; break;
+        case BlockState::Progress::failed: break;
+        case BlockState::Progress::stalled: active.push_back(std::move(current)); break;
       }
-      want_new = false;
+      want_new = active.empty();
+      continue;
     }
+    if (active.empty()) break;
     if (turn >= active.size()) turn = 0;
-    switch (active[turn]->run()) {
-      case BlockState::Progress::done:
-        grid.finished.fetch_add(1, std::memory_order_release);
-        finish(std::move(active[turn]));
-        active.erase(active.begin() + static_cast<std::ptrdiff_t>(turn));
+    if (active[turn]->run() == BlockState::Progress::stalled) {
+      ++turn;
+      want_new = true;
+      if (++stalls > 2 * active.size()) {
+        usleep(0);
         stalls = 0;
-        break;
-      case BlockState::Progress::failed:
-        finish(std::move(active[turn]));
-        active.erase(active.begin() + static_cast<std::ptrdiff_t>(turn));
-        break;
-      case BlockState::Progress::stalled:
-        ++turn;
-        want_new = true;
-        if (++stalls > 2 * active.size()) {
-          usleep(0);
-          stalls = 0;
-        }
-        break;
+      }
+    } else {
+      retire(std::move(active[turn]));
+      active.erase(active.begin() + static_cast<std::ptrdiff_t>(turn));
+      want_new = true;
+      stalls = 0;
     }
   }
+  if (current != nullptr) retire(std::move(current));
+  for (auto& b : active) retire(std::move(b));
   if (!counters.empty()) {
     const std::lock_guard lock(grid.mutex);
     for (std::size_t i = 0; i < counters.size(); ++i) grid.counters[i] += counters[i];

@@ -28,7 +28,7 @@ struct Grid {
   std::uint64_t id = 0;
   bool start_conservative = false;
   std::atomic<std::uint64_t> next{0};
-  std::atomic<std::uint64_t> finished{0};
+  std::uint64_t chunk = 1;  // blocks a worker takes at a time
   std::atomic<bool> failed{false};
   std::mutex mutex;
   std::optional<Diag> error;            // the first one
@@ -54,8 +54,10 @@ class BlockState {
   BlockState(const BlockState&) = delete;
   BlockState& operator=(const BlockState&) = delete;
 
-  // Prepares for block number `index` of the grid. `counters`: of this worker, may be null.
-  Result<void> start(Grid& grid, std::uint64_t index, std::uint64_t* counters);
+  // Prepares for blocks of a grid. `counters`: of this worker, may be null.
+  Result<void> bind(Grid& grid, std::uint64_t* counters);
+  // Prepares for block number `index` of the grid it is bound to.
+  void start(std::uint64_t index);
 
   enum class Progress { done, stalled, failed };
   // Runs warps until the block is done, or all of them only wait for other blocks.

@@ -190,6 +190,9 @@ Result<void> CpuDevice::run(Kernel& kernel_, const Launch& launch) {
   grid.shared_bytes = *shared;
   grid.blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   grid.id = next_grid_.fetch_add(1, std::memory_order_relaxed);
+  // Blocks that may wait for each other are begun one by one.
+  if (!(*code)->plan().spins && !launch.cooperative)
+    grid.chunk = std::clamp<std::uint64_t>(grid.blocks / (pool_.threads() * std::uint64_t{16}), 1, 64);
   grid.start_conservative = options_.unoptimised;
   grid.resolve = [&kernel](const std::string& name) { return kernel.module().address_of(name); };
   if (!observers.empty()) {

@@ -104,7 +104,8 @@ std::optional<Diag> CpuDevice::replay(Grid& grid, std::uint64_t block, std::uint
   again.start_conservative = true;
   BlockState state;
   state.fault_address = fault_address;
-  if (!state.start(again, block, nullptr)) return std::nullopt;
+  if (!state.bind(again, nullptr)) return std::nullopt;
+  state.start(block);
   // A block that waits for others never ends alone.
   for (int round = 0; round < 1000; ++round)
     if (state.run() != BlockState::Progress::stalled) break;

@@ -184,6 +184,10 @@ std::uint64_t warploom_count_memo(const std::uint64_t* addresses, std::uint32_t 
   return cost;
 }
 
+std::uint32_t warploom_sectors(const std::uint64_t* addresses, std::uint32_t bytes) {
+  return warploom::observe::count_sectors(addresses, 0xFFFFFFFF, bytes);
+}
+
 void warploom_trap(WarpContext* c, std::uint32_t mask, std::int32_t block, std::int32_t index) {
   static_cast<warploom::device::BlockState*>(c->block)->fail_at(
       c->warp, mask, warploom::ErrorId::device_trap, "the kernel executed trap", "find the condition that leads there",
@@ -257,6 +261,7 @@ std::span<const codegen::HostSymbol> host_symbols() {
       WL_SYMBOL(warploom_redux),
       WL_SYMBOL(warploom_globaltimer),
       WL_SYMBOL(warploom_count),
+      WL_SYMBOL(warploom_sectors),
       WL_SYMBOL(warploom_count_memo),
       WL_SYMBOL(warploom_trap),
       WL_SYMBOL(warploom_misaligned),
