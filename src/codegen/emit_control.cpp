@@ -637,6 +637,18 @@ void Emitter::end_masked_block(BlockId b) {
 void Emitter::emit_dispatch() {
   b_.SetInsertPoint(dispatch_);
   b_.SetCurrentDebugLocation(llvm::DILocation::get(context_, 0, 0, debug_scope_));
+  if (!pending_.empty()) {
+    // The common end: nobody is left, here or anywhere.
+    Value* left = field(offsetof(WarpContext, live), b_.getInt32Ty());
+    for (llvm::AllocaInst* p : pending_) left = b_.CreateOr(left, b_.CreateLoad(b_.getInt32Ty(), p));
+    llvm::BasicBlock* finished = new_block("finished");
+    llvm::BasicBlock* decide = new_block("decide");
+    b_.CreateCondBr(b_.CreateICmpEQ(left, b_.getInt32(0)), finished, decide);
+    b_.SetInsertPoint(finished);
+    flush_pending();
+    leave(Exit::done);
+    b_.SetInsertPoint(decide);
+  }
   flush_pending();
   const bool spins = plan_.spins;
   Value* code =
