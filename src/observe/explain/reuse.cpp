@@ -8,8 +8,8 @@ namespace warploom::observe::explain {
 void rule_reuse(const RuleInput& in, std::vector<Finding>& out) {
   const KernelData& kernel = in.kernel;
   if (kernel.group(AccessGroup::shared_load).counts.requests != 0) return;
-  const double warps =
-      static_cast<double>(kernel.launches * kernel.blocks()) * ((kernel.threads_per_block() + 31) / 32);
+  const std::uint64_t warps_per_block = (kernel.threads_per_block() + 31) / 32;
+  const auto warps = static_cast<double>(kernel.launches * kernel.blocks() * warps_per_block);
   for (const LineData& line : kernel.lines) {
     const GroupCounts& group = line.group(AccessGroup::global_load);
     const double loads = static_cast<double>(group.counts.requests) / warps;
