@@ -422,16 +422,15 @@ void Emitter::end_uniform_block(BlockId b) {
   const std::size_t targets = block.succs.size() - (t->guard >= 0 ? 1 : 0);
   if (operand_is_uniform(t->operands[0]) && t->guard < 0) {
     Value* index = operand(inst, 0, isa::Type::u32, false);
-    llvm::BasicBlock* bad = new_block("bad_index");
-    llvm::SwitchInst* table = b_.CreateSwitch(index, bad);
+    // PTX does not say what an index without a target does: it takes the last one.
+    llvm::BasicBlock* last = new_block("last_case");
+    llvm::SwitchInst* table = b_.CreateSwitch(index, last);
     for (std::size_t k = 0; k < targets; ++k) {
-      llvm::BasicBlock* at = new_block("case");
-      table->addCase(b_.getInt32(static_cast<std::uint32_t>(k)), at);
+      llvm::BasicBlock* at = k + 1 == targets ? last : new_block("case");
+      if (at != last) table->addCase(b_.getInt32(static_cast<std::uint32_t>(k)), at);
       b_.SetInsertPoint(at);
       jump(block.succs[k]);
     }
-    b_.SetInsertPoint(bad);
-    b_.CreateUnreachable();
     return;
   }
   Value* index = operand(inst, 0, isa::Type::u32, true);
@@ -443,8 +442,14 @@ void Emitter::end_uniform_block(BlockId b) {
     rest = g;
   }
   for (std::size_t k = 0; k < targets; ++k) {
+    if (k + 1 == targets) {
+      ways.emplace_back(block.succs[k], rest);
+      break;
+    }
     Value* here = to_mask(b_.CreateICmpEQ(index, splat(b_.getInt32(static_cast<std::uint32_t>(k)))));
-    ways.emplace_back(block.succs[k], b_.CreateAnd(here, rest));
+    here = b_.CreateAnd(here, rest);
+    ways.emplace_back(block.succs[k], here);
+    rest = b_.CreateAnd(rest, b_.CreateNot(here));
   }
   part(ways);
 }
@@ -495,6 +500,16 @@ void Emitter::emit_barrier(BlockId b, const Inst& inst) {
             b_.CreateOr(field(offsetof(WarpContext, at_barrier), b_.getInt32Ty()), mask_));
   Value* at = lane_array(offsetof(WarpContext, barrier_pending), next);
   b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), at), mask_), at);
+  if (mode_ == Mode::conservative || ir::waits_aligned(p)) return;
+  // The others may go on meanwhile: see enter_masked_block.
+  llvm::BasicBlock* apart = new_block("apart");
+  llvm::BasicBlock* together = new_block("together");
+  b_.CreateCondBr(b_.CreateICmpEQ(mask_, field(offsetof(WarpContext, live), b_.getInt32Ty())), together, apart);
+  b_.SetInsertPoint(apart);
+  flush_pending();
+  save(everything());
+  leave(Exit::to_conservative);
+  b_.SetInsertPoint(together);
 }
 
 // --- masked version
@@ -532,8 +547,16 @@ void Emitter::enter_masked_block(BlockId b) {
     llvm::BasicBlock* go = new_block("go" + llvm::Twine(b));
     b_.CreateCondBr(met, go, park);
     b_.SetInsertPoint(park);
-    b_.CreateStore(all, parked_at);
-    b_.CreateBr(skip);
+    if (mode_ == Mode::conservative) {
+      b_.CreateStore(all, parked_at);
+      b_.CreateBr(skip);
+    } else {
+      // What is common to all lanes that run is not common to them and those that wait.
+      set_pending(b, mask);
+      flush_pending();
+      save(everything());
+      leave(Exit::to_conservative);
+    }
     b_.SetInsertPoint(go);
     b_.CreateStore(b_.getInt32(0), parked_at);
     set_field(offsetof(WarpContext, force_sync), b_.getInt32(0));
@@ -624,8 +647,14 @@ void Emitter::end_masked_block(BlockId b) {
         rest = b_.CreateAnd(rest, g);
       }
       for (std::size_t k = 0; k < targets; ++k) {
+        if (k + 1 == targets) {
+          add_pending(block.succs[k], rest);
+          break;
+        }
         Value* here = to_mask(b_.CreateICmpEQ(index, splat(b_.getInt32(static_cast<std::uint32_t>(k)))));
-        add_pending(block.succs[k], b_.CreateAnd(here, rest));
+        here = b_.CreateAnd(here, rest);
+        add_pending(block.succs[k], here);
+        rest = b_.CreateAnd(rest, b_.CreateNot(here));
       }
     }
   }

@@ -194,6 +194,8 @@ bool is_block_barrier(const ptx::Instr& p) {
   return (p.op == isa::Op::bar || p.op == isa::Op::barrier) && !p.has(isa::Mod::warp) && !p.has(isa::Mod::cluster);
 }
 
+bool waits_aligned(const ptx::Instr& p) { return p.op == isa::Op::bar || p.has(isa::Mod::aligned); }
+
 void link_preds(Function& f) {
   for (Block& b : f.blocks) b.preds.clear();
   for (std::size_t i = 0; i < f.blocks.size(); ++i)

@@ -363,8 +363,12 @@ Shape OperandShapes::pure(const Inst& inst) const {
     }
     case Op::selp: {
       const Shape a = operand(inst, 1), b = operand(inst, 2);
-      if (operand(inst, 3).uniform() && a == b && whole_int(p.type())) return a;
-      return varying();
+      if (!operand(inst, 3).uniform() || !(a == b) || !whole_int(p.type())) return varying();
+      // The same pattern, on either base.
+      Shape either = a;
+      either.base_align = std::min(a.base_align, b.base_align);
+      either.bound = a.bound == 0 || b.bound == 0 ? 0 : std::max(a.bound, b.bound);
+      return either;
     }
     default: return varying();
   }

@@ -26,6 +26,9 @@ class Analysis {
  public:
   Analysis(ir::Function& f, const BlockShape& block, bool linear) : f_(f), block_(block), linear_(linear) {
     out_.of.assign(f.values.size(), {});
+    // A register that is read before it is written holds zero.
+    for (std::size_t v = 0; v < f.values.size(); ++v)
+      if (f.is_live_in(0, static_cast<ValueId>(v))) out_.of[v] = Shape{Shape::Kind::uniform, {}, 1, 0};
     forced_.assign(f.values.size(), false);
     def_blocks_.resize(f.values.size());
     ipdom_ = ir::post_dominators(f);
@@ -50,6 +53,10 @@ class Analysis {
         diverge(static_cast<BlockId>(b));
       }
     }
+    // Only the conservative version goes on when lanes wait for each other in different places.
+    if (!linear_ && lanes_may_be_apart_)
+      for (std::size_t v = 0; v < f_.values.size(); ++v)
+        if (!f_.values[v].invariant) force(static_cast<ValueId>(v));
     for (Shape& s : out_.of)
       if (s.kind == Shape::Kind::unknown) s.kind = Shape::Kind::uniform;
     collect_widenings();
@@ -78,7 +85,8 @@ class Analysis {
     }
   }
 
-  // Lanes leave a spin loop one by one and may come back to it: nothing in the loops around it is common to them.
+  // Lanes leave a spin loop one by one and may come back to it: nothing in the loops around it is common to them, and
+  // what lanes that have left overwrite is not common to those that have not.
   void force_spin_loops() {
     for (std::size_t h = 0; h < f_.blocks.size(); ++h) {
       if (!f_.blocks[h].spin_loop) continue;
@@ -94,6 +102,9 @@ class Analysis {
           ir::for_each_def(i, [&](ValueId v) {
             if (!f_.values[idx(v)].invariant) force(v);
           });
+      for (std::size_t v = 0; v < f_.values.size(); ++v)
+        if (f_.values[v].defs > 1 && f_.is_live_in(static_cast<BlockId>(h), static_cast<ValueId>(v)))
+          force(static_cast<ValueId>(v));
     }
   }
 
@@ -180,6 +191,8 @@ class Analysis {
       for (std::size_t i = 0; i < all.size(); ++i) all[i] = all[i] || arms.back()[i];
     }
 
+    find_waits(arms, join < n);
+
     // Joins: blocks that lanes of different arms reach, found by labels that meet.
     std::vector<std::int32_t> label(f_.blocks.size(), -1);
     std::vector<char> is_join(f_.blocks.size(), false);
@@ -248,6 +261,20 @@ class Analysis {
     }
   }
 
+  // Whether lanes of one arm may wait for others of their warp while lanes of another go on.
+  void find_waits(const std::vector<std::vector<char>>& arms, bool meet) {
+    for (std::size_t x = 0; x < f_.blocks.size() && !lanes_may_be_apart_; ++x) {
+      const ir::Block& block = f_.blocks[x];
+      const bool waits =
+          block.starts_with_sync || (block.ends_with_barrier && !ir::waits_aligned(block.insts.back().p));
+      if (!waits) continue;
+      std::size_t in = 0;
+      for (const auto& arm : arms) in += arm[x] ? 1U : 0U;
+      // Lanes that only end, end.
+      lanes_may_be_apart_ = in > 1 || (in == 1 && meet);
+    }
+  }
+
   void collect_widenings() {
     for (std::size_t b = 0; b < f_.blocks.size(); ++b)
       for (std::size_t i = 0; i < f_.blocks[b].insts.size(); ++i) {
@@ -268,6 +295,7 @@ class Analysis {
   ir::Function& f_;
   BlockShape block_;
   bool linear_;
+  bool lanes_may_be_apart_ = false;
   Shapes out_;
   std::vector<char> forced_;
   std::vector<std::vector<BlockId>> def_blocks_;
