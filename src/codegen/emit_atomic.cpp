@@ -183,11 +183,10 @@ Result<void> Emitter::emit_atomic(const Inst& inst) {
   const bool returns = p.op == Op::atom;
   const std::size_t at = returns ? 1 : 0;
   const unsigned bits = isa::bits(p.type());
-  if (bits > 64) return unsupported(inst, "128-bit atomics are not supported yet");
   const bool is_cas = p.has(Mod::cas);
   const std::optional<Bin> op = integer_operation(p);
   if (!is_cas && !op) return unsupported(inst, "");
-  const Type as_bits = bits == 16 ? Type::b16 : bits == 32 ? Type::b32 : Type::b64;
+  const Type as_bits = bits == 16 ? Type::b16 : bits == 32 ? Type::b32 : bits == 64 ? Type::b64 : Type::b128;
   llvm::Type* integer = b_.getIntNTy(bits);
 
   // Of a vector each element is an atomic of its own (PTX ISA section 9.7.13.5).

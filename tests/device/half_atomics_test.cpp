@@ -69,6 +69,26 @@ TEST_P(HalfAtomics, VectorsAreElementsOfTheirOwn) {
   EXPECT_EQ(got, (std::vector<float>{65, 130, 195, 260}));
 }
 
+TEST_P(HalfAtomics, SixteenBytesAtOnce) {
+  // Each thread exchanges {tid + 1, ~(tid + 1)} in; whatever stays must be a pair, and each old value too.
+  const std::string pair =
+      "  .reg .b128 %q<4>;\n  add.u32 %r2, %r1, 1;\n  cvt.u64.u32 %rd2, %r2;\n  not.b64 %rd3, %rd2;\n"
+      "  mov.b128 %q1, {%rd2, %rd3};\n";
+  const auto kept = run<std::uint64_t>(pair + "  atom.global.exch.b128 %q2, [%rd1], %q1;\n", {0, ~std::uint64_t{0}});
+  EXPECT_EQ(kept[1], ~kept[0]);
+  EXPECT_GE(kept[0], 1U);
+  EXPECT_LE(kept[0], 64U);
+  // Only the thread that finds the start value wins: thread 0, whose lane comes first in its warp, or warp 1's first.
+  const auto won = run<std::uint64_t>(pair +
+                                          "  mov.u64 %rd2, 0;\n  not.b64 %rd3, %rd2;\n  mov.b128 %q3, {%rd2, %rd3};\n"
+                                          "  atom.global.cas.b128 %q2, [%rd1], %q3, %q1;\n",
+                                      {0, ~std::uint64_t{0}});
+  EXPECT_EQ(won[1], ~won[0]);
+  EXPECT_TRUE(won[0] == 1 || won[0] == 33);
+  const auto not_equal = run<std::uint64_t>(pair + "  atom.global.cas.b128 %q2, [%rd1], %q1, %q1;\n", {5, 6});
+  EXPECT_EQ(not_equal, (std::vector<std::uint64_t>{5, 6}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Device, HalfAtomics, testing::Bool(),
                          [](const auto& i) { return i.param ? "unoptimised" : "optimised"; });
 
