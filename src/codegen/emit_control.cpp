@@ -256,10 +256,8 @@ Result<void> Emitter::emit_body(BlockId b) {
     const Inst& inst = block.insts[i];
     const isa::Op op = inst.p.op;
     if (op == isa::Op::bra || op == isa::Op::brx || op == isa::Op::exit || op == isa::Op::ret ||
-        ir::is_block_barrier(inst.p)) {
-      if (inst.p.has(isa::Mod::arrive)) WL_TRY(emit_instruction(inst));
+        ir::is_block_barrier(inst.p))
       continue;
-    }
     index_ = i;
     set_debug_line(b, i);
     bool is_signed = false;

@@ -103,8 +103,14 @@ Result<void> Emitter::emit_call(const Inst& inst) {
     case Op::bar:
     case Op::barrier: {
       with_guard(inst, [&](const Lanes& lanes) {
-        Value* id = operand(inst, 0, Type::u32, false);
-        Value* threads = operand(inst, 1, Type::u32, false);
+        const auto scalar = [&](std::size_t k) {
+          if (operand_is_uniform(inst.p.operands[k])) return operand(inst, k, Type::u32, false);
+          Value* lane =
+              b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {mask_or_all(lanes), b_.getInt1(true)});
+          return b_.CreateExtractElement(operand(inst, k, Type::u32, true), lane);
+        };
+        Value* id = scalar(0);
+        Value* threads = scalar(1);
         call_host("warploom_arrive", b_.getVoidTy(), {ctx_, id, threads, mask_or_all(lanes)});
       });
       return {};

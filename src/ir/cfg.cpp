@@ -191,7 +191,8 @@ bool waits_for_warp(const ptx::Instr& p) {
 }
 
 bool is_block_barrier(const ptx::Instr& p) {
-  return (p.op == isa::Op::bar || p.op == isa::Op::barrier) && !p.has(isa::Mod::warp) && !p.has(isa::Mod::cluster);
+  return (p.op == isa::Op::bar || p.op == isa::Op::barrier) && !p.has(isa::Mod::warp) && !p.has(isa::Mod::cluster) &&
+         !p.has(isa::Mod::arrive);
 }
 
 bool waits_aligned(const ptx::Instr& p) { return p.op == isa::Op::bar || p.has(isa::Mod::aligned); }

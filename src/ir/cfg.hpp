@@ -19,6 +19,7 @@ std::vector<BlockId> post_dominators(const Function& function);
 
 // Instructions that wait for other lanes of the warp, so that lanes must meet before them.
 bool waits_for_warp(const ptx::Instr& instr);
+// A barrier at which threads of a block wait; arriving alone does not.
 bool is_block_barrier(const ptx::Instr& instr);
 // Whether all lanes of a warp must come to the barrier together.
 bool waits_aligned(const ptx::Instr& instr);

@@ -121,16 +121,37 @@ TEST_P(Waits, SelectedPatternsKeepTheWeakerBound) {
               }));
 }
 
+// Arriving does not wait, and a second arrival counts for the next round.
+TEST_P(Waits, ArrivingGoesOn) {
+  const auto out =
+      run("setp.lt.u32 %p1, %r3, 32;\n"
+          "@%p1 bra FIRST;\n"
+          "bar.sync 1, 64;\n"
+          "bar.arrive 3, 64;\n"
+          "bar.sync 2, 64;\n"
+          "bar.sync 2, 64;\n"
+          "st.global.u32 [%rd3], %r3;\n"
+          "ret;\n"
+          "FIRST:\n"
+          "bar.arrive 1, 64;\n"
+          "bar.arrive 2, 64;\n"
+          "bar.sync 3, 64;\n"
+          "bar.arrive 2, 64;\n"
+          "st.global.u32 [%rd3], %r3;\n",
+          64, 0);
+  EXPECT_EQ(out, expected(64, [](std::uint32_t t) { return t; }));
+}
+
 TEST_P(Waits, RegistersBeginAsZero) {
-  const auto out = run(
-      "mov.u32 %r4, 0;\n"
-      "LOOP:\n"
-      "add.u32 %r5, %r5, %r3;\n"
-      "add.u32 %r4, %r4, 1;\n"
-      "setp.lt.u32 %p1, %r4, %r1;\n"
-      "@%p1 bra LOOP;\n"
-      "st.global.u32 [%rd3], %r5;\n",
-      64, 5);
+  const auto out =
+      run("mov.u32 %r4, 0;\n"
+          "LOOP:\n"
+          "add.u32 %r5, %r5, %r3;\n"
+          "add.u32 %r4, %r4, 1;\n"
+          "setp.lt.u32 %p1, %r4, %r1;\n"
+          "@%p1 bra LOOP;\n"
+          "st.global.u32 [%rd3], %r5;\n",
+          64, 5);
   EXPECT_EQ(out, expected(64, [](std::uint32_t t) { return t * 5; }));
 }
 

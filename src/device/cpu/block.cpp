@@ -284,6 +284,8 @@ BlockState::Progress BlockState::run_warps() {
       b.all_true = b.all_true && yes == lanes;
       b.any_true = b.any_true || yes != 0;
       state_[w] = WarpState::waiting;
+      // A barrier with a count is complete at once: who comes later belongs to the next round.
+      if (b.expected != 0 && b.arrived >= b.expected) release_barriers();
     }
     if (!any_left) return Progress::done;
     if (release_barriers()) continue;
@@ -313,6 +315,7 @@ void BlockState::arrive(std::int32_t id, std::int32_t threads, std::uint32_t) {
   b.any = true;
   b.arrived += 32;
   b.expected = static_cast<std::uint32_t>(threads);
+  if (b.arrived >= b.expected) release_barriers();
 }
 
 bool BlockState::release_barriers() {
