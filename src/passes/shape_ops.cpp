@@ -77,7 +77,8 @@ Shape sum(const Shape& a, const Shape& b, int sign) {
 Shape scaled(const Shape& a, std::int64_t by) {
   Shape out = a;
   for (Term& t : out.terms)
-    for (std::int64_t& x : t.pattern) x *= by;
+    for (std::int64_t& x : t.pattern)  // wraps, as addresses do
+      x = static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(by));
   out.base_align = 1;
   out.bound = 0;
   if (by > 0 && by < 65536) {

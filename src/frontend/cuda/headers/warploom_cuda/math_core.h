@@ -33,8 +33,10 @@ WL_DEVICE bool wl_is_nan(T x) {
 }
 
 // 2^n for n in the range of normal numbers.
-WL_DEVICE float wl_pow2(float, int n) { return __builtin_bit_cast(float, (n + 127) << 23); }
-WL_DEVICE double wl_pow2(double, int n) { return __builtin_bit_cast(double, static_cast<long long>(n + 1023) << 52); }
+WL_DEVICE float wl_pow2(float, int n) { return __builtin_bit_cast(float, (static_cast<unsigned>(n) + 127u) << 23); }
+WL_DEVICE double wl_pow2(double, int n) {
+  return __builtin_bit_cast(double, (static_cast<unsigned long long>(n) + 1023u) << 52);
+}
 
 // x 2^n. Two factors are exact and the last one rounds, so the result is rounded once.
 WL_DEVICE float wl_scale(float x, int n) {

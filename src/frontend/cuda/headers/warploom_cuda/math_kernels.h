@@ -140,7 +140,7 @@ WL_DEVICE T wl_exp(T x, T low = T(0), int shift = 0) {
   const T n = wl_rint(x * L::log2e);
   T r = wl_fma(n, -L::ln2_hi, x);
   r = wl_fma(n, -L::ln2_lo, r) + low;
-  const T value = wl_exp_assemble(r, static_cast<int>(n) + shift);
+  const T value = wl_exp_assemble(r, static_cast<int>(static_cast<unsigned>(static_cast<int>(n)) + shift));
   // The bounds leave room for a shift by one; beyond them the exponent's arithmetic would wrap.
   return x > L::exp_max + T(1) ? wl_inf(x) : x < L::exp_min - T(1) ? T(0) : value;
 }
@@ -188,6 +188,7 @@ WL_DEVICE T wl_expm1(T x) {
   T r = wl_fma(n, -L::ln2_hi, c);
   r = wl_fma(n, -L::ln2_lo, r);
   const T p = wl_fma(r * r, wl_exp_kernel(r), r);
+  if (wl_is_nan(n)) return p;
   const int k = static_cast<int>(n);
   if (k == 0) return x == T(0) ? x : p;
   // 2^k reaches past the largest exponent only when the result nearly overflows: halve both and double at the end.
