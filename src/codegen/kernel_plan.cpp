@@ -144,6 +144,16 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
   for (std::size_t b = 0; b < blocks; ++b)
     if (plan->continues[b]) plan->returns_to_uniform[b] = false;
 
+  plan->plain_barriers = f.barriers != 0;
+  for (const ir::Block& b : f.blocks)
+    for (const Inst& i : b.insts) {
+      if (!ir::is_block_barrier(i.p) && !i.p.has(isa::Mod::arrive)) continue;
+      const auto& o = i.p.operands;
+      if (i.p.has(isa::Mod::arrive) || i.p.has(isa::Mod::red) || o.size() != 1 ||
+          o[0].kind != ptx::Operand::Kind::imm || o[0].imm != 0)
+        plan->plain_barriers = false;
+    }
+
   auto& function_blocks = plan->prepared.function->blocks;
   for (std::size_t b = 0; b < blocks; ++b)
     for (std::size_t i = 0; i < function_blocks[b].insts.size(); ++i) {

@@ -29,6 +29,9 @@ struct KernelPlan {
   std::vector<char> continues_wide;  // the same in the conservative version, which is entered at checked widenings
   bool spins = false;                // some loop may wait for other threads
 
+  // Every barrier is `bar.sync 0` of the whole block: warps that all stop there need no bookkeeping.
+  bool plain_barriers = false;
+
   // Counter layout: see counters.hpp.
   std::vector<observe::Site> sites;
   std::vector<std::string> global_names;  // module variables the code refers to

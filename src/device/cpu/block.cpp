@@ -248,15 +248,37 @@ BlockState::Progress BlockState::run() {
   return p;
 }
 
+// Runs all warps from one plain barrier to the next, as long as all of them come to it whole. Gives the first warp that
+// did something else, and what; those before it are noted as waiting.
+std::uint32_t BlockState::run_rounds(Exit& exit) {
+  for (;;) {
+    for (std::uint32_t w = 0; w < warp_count_; ++w) {
+      exit = static_cast<Exit>(step(w));
+      if (exit == Exit::barrier && mode_[w] == Mode::uniform && !grid_->failed.load(std::memory_order_relaxed))
+        continue;
+      for (std::uint32_t k = 0; k < w; ++k) state_[k] = WarpState::waiting;
+      barriers_[0].any = barriers_[0].any || w != 0;
+      barriers_[0].arrived += 32 * w;
+      return w;
+    }
+  }
+}
+
 BlockState::Progress BlockState::run_warps() {
+  const bool plain = grid_->code->plan().plain_barriers;
   for (;;) {
     bool progress = false, any_left = false;
+    std::uint32_t stopped = warp_count_;
+    Exit stop = Exit::done;
+    if (plain &&
+        std::all_of(state_.begin(), state_.begin() + warp_count_, [](WarpState s) { return s == WarpState::ready; }))
+      stopped = run_rounds(stop);
     for (std::uint32_t w = 0; w < warp_count_; ++w) {
       if (state_[w] != WarpState::ready) {
         any_left = any_left || state_[w] == WarpState::waiting;
         continue;
       }
-      const auto exit = static_cast<Exit>(step(w));
+      const auto exit = w == stopped ? stop : static_cast<Exit>(step(w));
       if (exit == Exit::error || grid_->failed.load(std::memory_order_relaxed)) return Progress::failed;
       if (exit == Exit::done) {
         state_[w] = WarpState::done;

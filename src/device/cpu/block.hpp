@@ -94,6 +94,7 @@ class BlockState {
   void setup_warps();
   void setup_tids();
   Progress run_warps();
+  std::uint32_t run_rounds(codegen::Exit& exit);
   std::int32_t step(std::uint32_t w);
   bool release_barriers();
   void convert_to_conservative(codegen::WarpContext& c);
