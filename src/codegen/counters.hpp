@@ -41,7 +41,6 @@ struct CounterLayout {
 
 // What one execution of an access by a full warp adds, where that is known when the code is made.
 struct StaticCount {
-  bool known = false;
   std::uint32_t requests = 0, sectors = 0, ideal_sectors = 0, wavefronts = 0, ideal_wavefronts = 0, lanes = 0;
 };
 

@@ -60,7 +60,6 @@ bool Emitter::probe_remembered(std::size_t site, const Address& a, const Lanes& 
   add_counter(amount + 1, b_.CreateLShr(cost, 8));
   if (lanes.mask == nullptr) {
     StaticCount& fixed = static_counts_[site];
-    fixed.known = true;
     fixed.requests = 1;
     fixed.lanes = 32;
     return true;

@@ -202,7 +202,6 @@ void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lane
       std::uint64_t at[32];
       for (std::size_t l = 0; l < 32; ++l)
         at[l] = (1ULL << 40) + (uniform ? 0 : static_cast<std::uint64_t>(a.shape.terms[0].pattern[l]));
-      fixed.known = true;
       fixed.requests = 1;
       fixed.lanes = 32;
       if (a.space == Space::shared) {
@@ -224,7 +223,6 @@ void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lane
       Value* sectors = count_progression(a, bytes);
       if (sectors == nullptr) sectors = count_rows(a, bytes, ascends);
       if (sectors != nullptr) {
-        fixed.known = true;
         fixed.requests = 1;
         fixed.lanes = 32;
         fixed.ideal_sectors = bytes;

@@ -121,12 +121,7 @@ Result<void> Emitter::emit_call(const Inst& inst) {
       if (row.flow == isa::Flow::hint && p.operands.empty()) return {};
       if (row.flow == isa::Flow::hint && row.emit == "hint") {
         // A hint that gives a value (createpolicy) gives an opaque one.
-        bool has_result = false;
-        ir::for_each_def(inst, [&](ir::ValueId v) {
-          has_result = true;
-          write(inst, v, b_.getInt64(0), Type::b64);
-        });
-        (void)has_result;
+        ir::for_each_def(inst, [&](ir::ValueId v) { write(inst, v, b_.getInt64(0), Type::b64); });
         return {};
       }
       return unsupported(inst, std::string(row.reason));

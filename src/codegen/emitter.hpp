@@ -190,9 +190,6 @@ class Emitter {
   llvm::AllocaInst* carry_ = nullptr;
   llvm::BasicBlock* dispatch_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
-  std::vector<ir::BlockId> uniform_entries_;
-  // Entries of the masked version: where lanes diverged, by the branch's block.
-  std::vector<ir::BlockId> diverge_entries_;
   Value* mask_ = nullptr;  // active lanes of the block being emitted, nullptr: all
   Value* mask_bits_ = nullptr;
   ir::BlockId block_ = 0;  // block being emitted

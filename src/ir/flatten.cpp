@@ -14,8 +14,6 @@ using ptx::Operand;
 
 constexpr std::size_t kMaxInstructions = 2'000'000;
 
-bool has_code(const ptx::Function& f) { return f.has_body; }
-
 class Flattener {
  public:
   Flattener(Function& function) : f_(function), module_(*function.module) {}
@@ -285,7 +283,7 @@ class Flattener {
 
     if (callee->kind != Operand::Kind::reg) {
       const ptx::Function* target = module_.find_function(callee->symbol);
-      if (target != nullptr && has_code(*target)) {
+      if (target != nullptr && target->has_body) {
         WL_TRY(inline_call(caller, scope, *target, returns, args, flat.inst.source, p.line));
       } else {
         flat.inst.p.guard = -1;
@@ -298,7 +296,7 @@ class Flattener {
                      "declare the prototype");
       std::vector<const ptx::Function*> candidates;
       for (const ptx::Function& c : module_.functions)
-        if (!c.is_entry && has_code(c) && matches(c, it->second) &&
+        if (!c.is_entry && c.has_body && matches(c, it->second) &&
             std::find(stack_.begin(), stack_.end(), &c) == stack_.end())
           candidates.push_back(&c);
       for (const ptx::Function* c : candidates) {

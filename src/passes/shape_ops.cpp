@@ -172,7 +172,6 @@ Shape sreg_shape(std::string_view name, const BlockShape& block, bool linear) {
 }
 
 bool keeps_invariance(const ir::Function& f, const Inst& inst) {
-  (void)f;
   const ptx::Instr& p = inst.p;
   const isa::Flow flow = isa::row(p.op).flow;
   if (p.op == Op::ld && p.has(Mod::param)) return !p.has(Mod::volatile_);

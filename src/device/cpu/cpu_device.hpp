@@ -62,6 +62,7 @@ class CpuKernel final : public Kernel {
   std::mutex mutex_;
   std::shared_ptr<ir::Function> ir_;
   std::optional<Diag> broken_;
+  std::optional<observe::KernelFacts> facts_;
   struct Key {
     passes::BlockShape shape;
     bool counting, checking;

@@ -89,7 +89,6 @@ void BlockState::report_fault(const FaultPoint& fault) {
 }
 
 std::optional<Diag> CpuDevice::replay(Grid& grid, std::uint64_t block, std::uint64_t fault_address) {
-  auto name = grid.code->plan().f().name;
   const std::vector<std::byte> params(grid.params, grid.params + grid.launch->params.size());
   auto plan = codegen::make_plan(grid.code->plan().f(), grid.code->plan().block, false, true);
   codegen::KernelCode code(plan, host_symbols(), grid.resolve);
