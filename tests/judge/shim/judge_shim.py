@@ -1,0 +1,202 @@
+"""Import hook of the judge: `numba[.x]` gives warploom's modules, `numba.cuda.tests` and `.testing` the unpacked suite.
+
+Names that the test files import but that Warploom does not have (compiler internals, the extension API, NVIDIA's Python
+bindings) become placeholders, so that a file's other tests can run; using a placeholder raises NotImplementedError.
+"""
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import sys
+import types
+
+SUITE = os.environ.get("WARPLOOM_JUDGE_SUITE", "")
+# Served when they are not installed: the last two are NVIDIA's bindings and LLVM's, which only internals need.
+OPTIONAL = ("filecheck", "cuda", "llvmlite")
+
+
+class _PlaceholderType(type):
+    """A class that answers any attribute with another placeholder."""
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = placeholder(f"{cls.__qualname__}.{name}")
+        setattr(cls, name, made)
+        return made
+
+
+def placeholder(name):
+    """A class called `name`: usable as decorator, base class or constant while files are imported."""
+
+    def new(cls, *arguments, **keywords):
+        if "_placeholder" not in cls.__dict__:  # a test's own class derived from a placeholder
+            return super(made, cls).__new__(cls)
+        return _Refusal(name, *arguments)
+
+    base = Exception if name.endswith(("Error", "Exception", "Warning")) else object
+    made = _PlaceholderType(name, (base,), {"__new__": new, "_placeholder": name, "__module__": __name__})
+    return made
+
+
+class _Refusal:
+    """What calling a placeholder gives: fine as a decorator, an error as soon as a test asks it for something."""
+
+    def __init__(self, name, *decorated):
+        self._name = name
+        self._decorated = decorated
+
+    def __call__(self, *arguments, **keywords):
+        if len(arguments) == 1 and not keywords and isinstance(arguments[0], (types.FunctionType, type)):
+            return arguments[0]
+        raise NotImplementedError(f"{self._name} is not part of Warploom")
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotImplementedError(f"{self._name}.{name} is not part of Warploom")
+
+
+def _known(module, name):
+    """Values that the suite reads while it is imported."""
+    table = {
+        ("cuda.pathfinder", "find_nvidia_binary_utility"): lambda *_: None,
+        ("cuda.core", "__version__"): "0.7.0",
+        ("numba.cuda.cuda_paths", "get_conda_ctk_libdir"): lambda: None,
+        ("numba.cuda.typing.cffi_utils", "SUPPORTED"): False,
+        ("numba.cuda._compat", "CUDA_CORE_GE_1_0"): False,
+    }
+    if (module, name) in table:
+        return table[module, name]
+    if module.startswith("cuda.core") and name in ("CUDAError", "NVRTCError"):
+        # The error that a launch or the driver reports: Warploom's own.
+        return importlib.import_module("warploom.cuda.cudadrv.driver").CudaAPIError
+    raise KeyError(name)
+
+
+def _imports():
+    """{module: names} that the suite imports, listed by judge.py."""
+    path = os.environ.get("WARPLOOM_JUDGE_IMPORTS")
+    if not path:
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+class _Numba(types.ModuleType):
+    """The top-level `numba`: types and decorators come from warploom.cuda, jit and njit leave a function alone."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in ("jit", "njit"):
+            return importlib.import_module("warploom").jit
+        if name == "version_info":
+            return (0, 62, 1)
+        if name == "objmode":
+            return placeholder(name)
+        if name == "errors":
+            return importlib.import_module("warploom.cuda.core.errors")
+        cuda = importlib.import_module("warploom.cuda")
+        for holder in (cuda, getattr(cuda, "types", None)):
+            if hasattr(holder, name):
+                return getattr(holder, name)
+        raise AttributeError(f"module 'numba' has no attribute {name!r}")
+
+
+ALIASES = {
+    "numba.core.errors": "warploom.cuda.core.errors", "numba.core.config": "warploom.cuda.core.config",
+    "numba.core.types": "warploom.cuda.types", "numba.types": "warploom.cuda.types",
+    "numba.np.numpy_support": "warploom.cuda.np.numpy_support",
+}
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Serves every name under `numba`, and the optional modules that are not installed."""
+
+    def __init__(self):
+        self.imports = _imports()
+        self.modules = set(self.imports)  # names of modules, which must not be hidden by placeholders
+        for name in list(self.imports):
+            while "." in name:
+                name = name.rpartition(".")[0]
+                self.modules.add(name)
+        self.own_specs = {}
+        self.placed = []
+
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if name == "numba.cuda.testing":
+            return importlib.util.spec_from_file_location(name, os.path.join(SUITE, "testing.py"))
+        if name == "numba.cuda.tests":
+            folder = os.path.join(SUITE, "tests")
+            return importlib.util.spec_from_file_location(name, os.path.join(folder, "__init__.py"),
+                                                          submodule_search_locations=[folder])
+        if name.startswith("numba.cuda.tests."):
+            return importlib.machinery.PathFinder.find_spec(name, path, target)
+        if top == "numba":
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        if top in OPTIONAL:
+            return importlib.machinery.PathFinder.find_spec(name, path, target) or importlib.machinery.ModuleSpec(
+                name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        name = spec.name
+        if name == "numba":
+            module = _Numba(name)
+            module.__path__, module.__version__ = [], "0.62.1"
+            return module
+        product = self._product(name)
+        if product:
+            module = importlib.import_module(product)
+            self.own_specs[name] = module.__spec__
+            if name == "numba.cuda":
+                module.HAS_NUMBA = True  # runs the tests that upstream keeps for an installation beside Numba
+            self._add_missing(module, name)
+            return module
+        module = types.ModuleType(name)
+        module.__path__ = []
+        module.__getattr__ = lambda attribute: self._missing(module, name, attribute)
+        return module
+
+    def exec_module(self, module):
+        own = self.own_specs.get(module.__spec__.name)
+        if own is not None:
+            module.__spec__ = own  # warploom's module stays itself, under a second name
+
+    @staticmethod
+    def _product(name):
+        """The module of Warploom's that `name` stands for, or None."""
+        product = ALIASES.get(name) or ("warploom" + name[len("numba"):] if name.startswith("numba.cuda") else None)
+        try:
+            return product if product and importlib.util.find_spec(product) else None
+        except ModuleNotFoundError:
+            return None
+
+    def _is_module(self, name):
+        return name in self.modules or name in ("numba.cuda.tests", "numba.cuda.testing") or bool(self._product(name))
+
+    def _add_missing(self, module, name):
+        for attribute in self.imports.get(name, ()):
+            if not hasattr(module, attribute) and not self._is_module(f"{name}.{attribute}"):
+                self.placed.append(f"{name}.{attribute}")
+                setattr(module, attribute, placeholder(attribute))
+
+    def _missing(self, module, name, attribute):
+        try:
+            return _known(name, attribute)
+        except KeyError:
+            pass
+        if attribute.startswith("__") or self._is_module(f"{name}.{attribute}"):
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        made = placeholder(attribute)
+        setattr(module, attribute, made)
+        return made
+
+
+def install():
+    """Puts the hook in front of the import system."""
+    sys.meta_path.insert(0, Finder())
