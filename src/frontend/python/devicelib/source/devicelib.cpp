@@ -1,0 +1,11 @@
+// The device math library as one translation unit for clang's NVPTX target; every __nv_ function is an entry of its
+// own.
+#include "prelude.h"
+
+#include "frontend/cuda/headers/warploom_cuda/math_core.h"
+#include "frontend/cuda/headers/warploom_cuda/math_kernels.h"
+#include "frontend/cuda/headers/warploom_cuda/math_power.h"
+#include "special.h"
+
+#include "math_entries.h"
+#include "intrinsic_entries.h"
