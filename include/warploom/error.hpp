@@ -30,6 +30,7 @@ inline constexpr int invalid_device = 1008;           ///< no device of that nam
 inline constexpr int invalid_context = 1009;          ///< the context is gone
 inline constexpr int not_permitted = 1010;            ///< not allowed here, for instance waiting in a host function
 inline constexpr int host_function_failed = 1011;     ///< a host function in a stream ended with an exception
+inline constexpr int host_memory_registered = 1012;   ///< host memory is registered already
 inline constexpr int ptx_syntax = 2001;               ///< the PTX text does not parse
 inline constexpr int ptx_invalid = 2002;              ///< an instruction's form is not legal PTX
 inline constexpr int ptx_unknown_instruction = 2003;  ///< no such PTX instruction

@@ -56,6 +56,7 @@ struct KernelAttributes {
   std::uint32_t local_bytes = 0;          ///< for each thread
   std::uint32_t registers = 0;            ///< for each thread; an estimate, since only ptxas knows
   std::uint32_t max_threads_per_block = 0;
+  std::uint32_t const_bytes = 0;  ///< __constant__ variables of the module
 };
 
 namespace detail {

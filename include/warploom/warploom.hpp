@@ -7,5 +7,6 @@
 #include "warploom/dim3.hpp"
 #include "warploom/error.hpp"
 #include "warploom/export.hpp"
+#include "warploom/memory.hpp"
 #include "warploom/module.hpp"
 #include "warploom/stream.hpp"

@@ -115,6 +115,7 @@ KernelAttributes Kernel::attributes() const {
   out.local_bytes = facts.local_bytes;
   out.registers = facts.registers_estimate;
   out.max_threads_per_block = context.device().profile().max_threads_per_block;
+  out.const_bytes = facts.constant_bytes;
   return out;
 }
 

@@ -68,9 +68,20 @@ class Device {
   // Nearest allocation, for messages: "12 bytes past the end of 4096 bytes at 0x...".
   [[nodiscard]] virtual std::string describe_address(const void* address) const = 0;
   [[nodiscard]] virtual std::size_t free_bytes() const = 0;
-  // Copies between host and device memory in any direction; the caller has checked the ranges, which do not overlap.
+  // False for a range that reaches into the device's address space but is not inside one allocation.
+  [[nodiscard]] virtual bool addressable(const void* address, std::size_t bytes) const {
+    (void)address, (void)bytes;
+    return true;
+  }
+  // Makes host memory accessible to kernels, and ends that; at most one registration holds a byte.
+  virtual Result<void> register_host(void* address, std::size_t bytes) {
+    (void)address, (void)bytes;
+    return {};
+  }
+  virtual void unregister_host(void* address) { (void)address; }
+  // Copies between host and device memory in any direction; the caller has checked the ranges.
   virtual Result<void> copy(void* to, const void* from, std::size_t bytes) {
-    if (bytes != 0) std::memcpy(to, from, bytes);
+    if (bytes != 0) std::memmove(to, from, bytes);
     return {};
   }
   // Repeats one element `count` times in device memory.

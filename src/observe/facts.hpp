@@ -71,6 +71,7 @@ struct KernelFacts {
   std::uint32_t local_bytes = 0;         // per thread
   std::uint32_t registers_estimate = 0;  // 32-bit registers a thread needs, from liveness
   std::uint32_t barriers = 0;
+  std::uint32_t constant_bytes = 0;  // .const variables of the module
   std::vector<Site> sites;
 };
 

@@ -149,14 +149,19 @@ Result<void> Context::wait(const std::shared_ptr<Stream>& stream) {
 
 Result<void> Context::synchronize() {
   if (on_worker_thread()) return waiting_refused();
+  drain();
+  sweep_deferred();
+  return take_error();
+}
+
+void Context::drain() {
+  if (on_worker_thread()) return;
   std::vector<Ticket> tickets;
   {
     const std::lock_guard lock(order_);
     tickets = pending_tickets();
   }
   for (const Ticket& ticket : tickets) ticket.wait();
-  sweep_deferred();
-  return take_error();
 }
 
 Result<void> Context::reset() {
@@ -193,12 +198,7 @@ Result<void*> Context::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   auto address = device_->allocate(bytes);
   if (!address && address.error().id == ErrorId::out_of_memory && deferred_count_ != 0 && !on_worker_thread()) {
-    std::vector<Ticket> tickets;
-    {
-      const std::lock_guard lock(order_);
-      tickets = pending_tickets();
-    }
-    for (const Ticket& ticket : tickets) ticket.wait();
+    drain();
     sweep_deferred();
     address = device_->allocate(bytes);
   }

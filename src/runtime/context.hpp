@@ -43,6 +43,8 @@ class Context {
   Result<void> wait(const std::shared_ptr<Stream>& stream);
   Result<void> synchronize();
   Result<void> take_error();
+  // Waits for the work queued so far and reports nothing; does not wait on a worker.
+  void drain();
 
   // Ends all work, frees all memory, closes all streams, clears errors.
   Result<void> reset();

@@ -101,6 +101,13 @@ class CpuDevice final : public Device {
   Result<void*> allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
   Result<void> release(void* address) override { return memory_.release(address); }
   [[nodiscard]] std::string describe_address(const void* address) const override { return memory_.describe(address); }
+  [[nodiscard]] bool addressable(const void* address, std::size_t bytes) const override {
+    return memory_.addressable(reinterpret_cast<std::uint64_t>(address), bytes);
+  }
+  Result<void> register_host(void* address, std::size_t bytes) override {
+    return memory_.register_host(address, bytes);
+  }
+  void unregister_host(void* address) override { memory_.unregister_host(address); }
   [[nodiscard]] std::size_t free_bytes() const override { return memory_.free_bytes(); }
   Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) override;
   Result<void> check_launch(Kernel& kernel, const Launch& launch) override;

@@ -112,12 +112,47 @@ Result<void> DeviceMemory::release(void* address) {
   return {};
 }
 
+Result<void> DeviceMemory::register_host(void* address, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto start = reinterpret_cast<std::uint64_t>(address);
+  const auto after = hosts_.lower_bound(start + bytes);
+  if (after != hosts_.begin()) {
+    const auto& [other, block] = *std::prev(after);
+    if (other + block.bytes > start) {
+      Diag d;
+      d.id = ErrorId::host_memory_registered;
+      d.what = fmt::format("{} bytes of host memory at {:#x} overlap {} registered bytes at {:#x}", bytes, start,
+                           block.bytes, other);
+      d.remedy = "register host memory once";
+      return d;
+    }
+  }
+  hosts_[start] = {bytes, bytes, "registered host memory"};
+  return {};
+}
+
+void DeviceMemory::unregister_host(void* address) {
+  const std::lock_guard lock(mutex_);
+  hosts_.erase(reinterpret_cast<std::uint64_t>(address));
+}
+
+bool DeviceMemory::inside(const std::map<std::uint64_t, Block>& blocks, std::uint64_t address, std::size_t bytes) {
+  const auto after = blocks.upper_bound(address);
+  if (after == blocks.begin()) return false;
+  const auto& [start, block] = *std::prev(after);
+  const std::uint64_t offset = address - start;
+  return offset <= block.bytes && bytes <= block.bytes - offset;
+}
+
 bool DeviceMemory::contains(std::uint64_t address, std::size_t bytes) const {
   const std::lock_guard lock(mutex_);
-  auto it = live_.upper_bound(address);
-  if (it == live_.begin()) return false;
-  --it;
-  return address + bytes <= it->first + it->second.bytes;
+  return inside(live_, address, bytes) || inside(hosts_, address, bytes);
+}
+
+bool DeviceMemory::addressable(std::uint64_t address, std::size_t bytes) const {
+  if (address + bytes <= base_ || address >= base_ + range_) return true;
+  const std::lock_guard lock(mutex_);
+  return inside(live_, address, bytes);
 }
 
 std::string DeviceMemory::describe(const void* address) const {

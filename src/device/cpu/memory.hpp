@@ -22,7 +22,13 @@ class DeviceMemory {
   Result<void*> allocate(std::size_t bytes, std::string label = {});
   Result<void> release(void* address);
 
-  // Does [address, address + bytes) lie in one live allocation?
+  // Host memory that kernels may access; it is outside the reserved range.
+  Result<void> register_host(void* address, std::size_t bytes);
+  void unregister_host(void* address);
+  // Is the range outside the reserved addresses, or in one live allocation?
+  [[nodiscard]] bool addressable(std::uint64_t address, std::size_t bytes) const;
+
+  // Does [address, address + bytes) lie in one live allocation or in one registered range of the host?
   [[nodiscard]] bool contains(std::uint64_t address, std::size_t bytes) const;
   [[nodiscard]] std::string describe(const void* address) const;
   [[nodiscard]] std::size_t free_bytes() const;
@@ -34,12 +40,16 @@ class DeviceMemory {
     std::string label;
   };
   void commit(std::uint64_t from, std::uint64_t to);
+  // The last of `blocks` that starts at or before the address, when the range lies in it; needs the lock.
+  [[nodiscard]] static bool inside(const std::map<std::uint64_t, Block>& blocks, std::uint64_t address,
+                                   std::size_t bytes);
 
   mutable std::mutex mutex_;
   std::uint64_t capacity_;
   std::uint64_t base_ = 0, range_ = 0;
   std::uint64_t used_ = 0;
   std::map<std::uint64_t, Block> live_;
+  std::map<std::uint64_t, Block> hosts_;         // registered host memory
   std::map<std::uint64_t, std::uint64_t> free_;  // start -> length
   std::map<std::uint64_t, Block> freed_;         // recently released, for messages
   std::map<std::uint64_t, bool> committed_;      // chunk -> yes

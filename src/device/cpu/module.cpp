@@ -174,6 +174,8 @@ Result<observe::KernelFacts> CpuKernel::facts() {
   facts.local_bytes = (*f)->local_bytes;
   facts.registers_estimate = passes::register_estimate(**f);
   facts.barriers = (*f)->barriers;
+  for (const ptx::Variable& v : module_.text()->variables)
+    if (v.space == isa::Space::constant) facts.constant_bytes += static_cast<std::uint32_t>(v.bytes);
   auto shape = code({256, 1, 1}, false, false);
   if (!shape) return std::move(shape.error());
   facts.sites = (*shape)->plan().sites;

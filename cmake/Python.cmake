@@ -1,0 +1,25 @@
+# Finds what the Python package is built with: Python 3.9 or newer with its headers, and nanobind of that Python.
+# -DPython_EXECUTABLE=... chooses the interpreter. Sets WARPLOOM_PYTHON_FOUND.
+set(WARPLOOM_PYTHON_FOUND OFF)
+if(WARPLOOM_PYTHON STREQUAL "OFF" OR (WARPLOOM_SANITIZE AND WARPLOOM_PYTHON STREQUAL "AUTO") OR WARPLOOM_FUZZ)
+  return()
+endif()
+
+if(WARPLOOM_PYTHON STREQUAL "AUTO")
+  find_package(Python 3.9 QUIET COMPONENTS Interpreter Development.Module)
+else()
+  find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+endif()
+if(Python_FOUND)
+  execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+    OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  find_package(nanobind QUIET CONFIG)
+endif()
+if(nanobind_FOUND OR COMMAND nanobind_add_module)
+  set(WARPLOOM_PYTHON_FOUND ON)
+  message(STATUS "Python package for ${Python_EXECUTABLE} ${Python_VERSION}")
+elseif(WARPLOOM_PYTHON STREQUAL "AUTO")
+  message(STATUS "no Python package: Python 3.9 with headers and nanobind is not there")
+else()
+  message(FATAL_ERROR "${Python_EXECUTABLE} has no nanobind: install it with pip, or set -DPython_EXECUTABLE=...")
+endif()

@@ -1,0 +1,98 @@
+// Kernel arguments by canonical type: interned type names, arrays, and the packing of Python values into parameters.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "binding.hpp"
+
+namespace warploom::python {
+
+// A small number for each canonical type name; equal names have equal numbers. Needs the GIL.
+std::uint32_t intern_type(std::string_view name);
+
+// What DeviceNDArray inherits: where an array lies. Immutable once made.
+struct ArrayBase {
+  ArrayBase() = default;
+  ~ArrayBase();
+  ArrayBase(const ArrayBase&) = delete;
+  ArrayBase& operator=(const ArrayBase&) = delete;
+
+  std::uint64_t address = 0;
+  std::uint32_t type = 0;         // interned
+  std::int64_t* shape = nullptr;  // of `extents`: shape, then strides in bytes
+  std::uint32_t ndim = 0;
+  std::unique_ptr<std::int64_t[]> extents;
+  PyObject* shape_tuple = nullptr;
+  PyObject* stride_tuple = nullptr;
+  PyObject* type_name = nullptr;
+  PyObject* owner = nullptr;
+};
+
+// The array of a Python object; null when it is none.
+ArrayBase* array_of(PyObject* object);
+
+// A canonical type, parsed for packing.
+struct TypePlan {
+  enum class Kind : std::uint8_t {
+    boolean,
+    signed_int,
+    unsigned_int,
+    half,
+    bfloat,
+    single,
+    real,
+    complex_single,
+    complex_real,
+    array,
+    pointer,
+    tuple,
+    enumeration,
+    time,
+    optional,
+    nothing
+  };
+  Kind kind = Kind::nothing;
+  std::uint32_t bytes = 0;
+  std::uint32_t ndim = 0;
+  std::vector<TypePlan> children;
+
+  // Throws ValueError for a type that no kernel takes as an argument.
+  static TypePlan parse(std::string_view type);
+  // PTX parameters that an argument of this type becomes.
+  [[nodiscard]] std::size_t parameters() const;
+};
+
+// Parameters of one launch: each in a slot of 8 bytes that a launch reads.
+class Packed {
+ public:
+  explicit Packed(std::size_t parameters);
+  void add(std::uint64_t bits, std::uint32_t bytes) {
+    slots_[count_] = bits;
+    arguments_[count_] = {&slots_[count_], bytes, nullptr};
+    ++count_;
+  }
+  [[nodiscard]] std::span<const Argument> arguments() const { return {arguments_, count_}; }
+
+ private:
+  static constexpr std::size_t kInline = 48;
+  std::array<std::uint64_t, kInline> few_slots_;
+  std::array<Argument, kInline> few_arguments_;
+  std::vector<std::uint64_t> many_slots_;
+  std::vector<Argument> many_arguments_;
+  std::uint64_t* slots_;
+  Argument* arguments_;
+  std::size_t count_ = 0;
+};
+
+// Appends the parameters of one value, cast to the type as Numba casts; raises TypeError when it cannot be.
+void pack(Packed& out, const TypePlan& type, PyObject* value);
+void pack_array(Packed& out, const ArrayBase& array);
+
+}  // namespace warploom::python

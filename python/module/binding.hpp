@@ -1,0 +1,108 @@
+// What the files of warploom._core share: handles that close without the GIL, and one registration for each file.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "warploom/warploom.hpp"
+
+namespace warploom::python {
+
+namespace nb = nanobind;
+
+// Closing a device waits for its work, and that work may need the GIL; so handles are let go without it.
+template <class T>
+class Held {
+ public:
+  Held() = default;
+  explicit Held(T value) : value_(std::move(value)) {}
+  Held(const Held&) = default;
+  Held(Held&&) noexcept = default;
+  Held& operator=(const Held&) = default;
+  Held& operator=(Held&&) noexcept = default;
+  ~Held() { reset(); }
+  void reset() {
+    if (!value_) return;
+    if (PyGILState_Check() == 0) {
+      value_.reset();
+      return;
+    }
+    const nb::gil_scoped_release unlocked;
+    value_.reset();
+  }
+  [[nodiscard]] const T& operator*() const { return *value_; }
+  [[nodiscard]] T& operator*() { return *value_; }
+  [[nodiscard]] const T* operator->() const { return &*value_; }
+  [[nodiscard]] bool has_value() const { return value_.has_value(); }
+
+ private:
+  std::optional<T> value_;
+};
+
+// A device as long as Python holds it, with the host memory that was registered through it.
+struct OpenDevice {
+  explicit OpenDevice(Device opened) : device(std::move(opened)) {}
+  Device device;
+  std::mutex mutex;
+  std::map<std::uint64_t, HostRegistration> registrations;
+};
+
+struct PyDevice {
+  Held<std::shared_ptr<OpenDevice>> open;
+  [[nodiscard]] const Device& device() const { return (*open)->device; }
+};
+
+struct PyStream {
+  Held<Stream> stream;
+  std::uint64_t handle = 0;  // 0: the default stream
+};
+
+struct PyEvent {
+  Held<Event> event;
+};
+
+struct PyMemory {
+  Held<std::variant<DeviceArray<std::byte>, HostMemory>> memory;
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+};
+
+struct PyModule {
+  Held<Module> module;
+};
+
+struct PyKernel {
+  Held<Kernel> kernel;
+  std::string name;
+};
+
+// A stream argument: None stands for the default stream, and for waiting where a call can.
+inline const Stream* stream_of(const PyStream* stream) {
+  return stream == nullptr || stream->handle == 0 ? nullptr : &*stream->stream;
+}
+
+// Host functions of streams are not called any more once this has returned; needs the GIL to be free.
+void end_host_functions();
+
+Dim3 dim3_of(PyObject* object, const char* what);
+
+void register_error(nb::module_& m);
+void register_device(nb::module_& m);
+void register_memory(nb::module_& m);
+void register_stream(nb::module_& m);
+void register_kernel(nb::module_& m);
+void register_array(nb::module_& m);
+void register_launch(nb::module_& m);
+void register_dispatch(nb::module_& m);
+// The compiler of Python kernels; null in a build without it.
+[[gnu::weak]] void register_compile(nb::module_& m);
+
+}  // namespace warploom::python

@@ -1,0 +1,189 @@
+// _core.Device: opening, properties, memory figures, loading of PTX, copies and fills by address.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdio>
+
+#include "binding.hpp"
+
+namespace warploom::python {
+namespace {
+
+using nb::literals::operator""_a;
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+
+nb::tuple tuple_of(const Dim3& dim) { return nb::make_tuple(dim.x, dim.y, dim.z); }
+
+nb::dict properties(const PyDevice& self) {
+  const DeviceProperties p = self.device().properties();
+  nb::dict out;
+  out["name"] = p.name;
+  out["profile"] = p.profile;
+  out["compute_capability_major"] = p.compute_capability_major;
+  out["compute_capability_minor"] = p.compute_capability_minor;
+  out["warp_size"] = p.warp_size;
+  out["multiprocessors"] = p.multiprocessors;
+  out["max_threads_per_block"] = p.max_threads_per_block;
+  out["max_threads_per_multiprocessor"] = p.max_threads_per_multiprocessor;
+  out["max_blocks_per_multiprocessor"] = p.max_blocks_per_multiprocessor;
+  out["max_block"] = tuple_of(p.max_block);
+  out["max_grid"] = tuple_of(p.max_grid);
+  out["shared_memory_per_block"] = p.shared_memory_per_block;
+  out["max_shared_memory_per_block"] = p.max_shared_memory_per_block;
+  out["shared_memory_per_multiprocessor"] = p.shared_memory_per_multiprocessor;
+  out["registers_per_multiprocessor"] = p.registers_per_multiprocessor;
+  out["total_memory"] = p.total_memory;
+  return out;
+}
+
+// Devices that are open, so that their work is finished while Python can still show what it prints.
+class OpenDevices {
+ public:
+  void add(const std::shared_ptr<OpenDevice>& device) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(devices_, [](const auto& one) { return one.expired(); });
+    devices_.push_back(device);
+  }
+  void finish() {
+    std::vector<std::weak_ptr<OpenDevice>> devices;
+    {
+      const std::lock_guard lock(mutex_);
+      devices.swap(devices_);
+    }
+    for (const auto& one : devices) {
+      const std::shared_ptr<OpenDevice> open = one.lock();
+      if (!open) continue;
+      try {
+        open->device.synchronize();
+      } catch (const Error& error) {
+        if (error.id() != error_id::context_poisoned) std::fprintf(stderr, "warploom: %s\n", error.what());
+      }
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<OpenDevice>> devices_;
+};
+
+OpenDevices& open_devices() {
+  static auto* devices = new OpenDevices;  // never destroyed: Python may end after static variables
+  return *devices;
+}
+
+PyDevice open(std::string_view name, unsigned threads, std::string profile, bool deterministic, bool unoptimised,
+              std::uint64_t memory_limit) {
+  DeviceOptions options;
+  options.threads = threads;
+  options.profile = std::move(profile);
+  options.deterministic = deterministic;
+  options.unoptimised = unoptimised;
+  options.memory_limit = memory_limit;
+  auto device = std::make_shared<OpenDevice>(Device::open(name, options));
+  open_devices().add(device);
+  return {Held<std::shared_ptr<OpenDevice>>(std::move(device))};
+}
+
+void register_host(const PyDevice& self, std::uint64_t address, std::size_t bytes) {
+  HostRegistration registration(self.device(), reinterpret_cast<void*>(address), bytes);
+  const std::lock_guard lock((*self.open)->mutex);
+  (*self.open)->registrations.insert_or_assign(address, std::move(registration));
+}
+
+void unregister_host(const PyDevice& self, std::uint64_t address) {
+  decltype(OpenDevice::registrations)::node_type gone;  // ends outside the lock, since it waits
+  const std::lock_guard lock((*self.open)->mutex);
+  gone = (*self.open)->registrations.extract(address);
+  if (gone.empty()) throw nb::value_error("no host memory is registered at this address");
+}
+
+void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+
+void copy_bytes(const PyDevice& self, std::uint64_t to, std::uint64_t from, std::size_t bytes, const PyStream* stream) {
+  if (const Stream* queue = stream_of(stream))
+    copy(*queue, pointer(to), pointer(from), bytes);
+  else
+    copy(self.device(), pointer(to), pointer(from), bytes);
+}
+
+void fill_elements(const PyDevice& self, std::uint64_t to, std::uint64_t value, std::size_t width, std::size_t count,
+                   const PyStream* stream) {
+  if (width != 1 && width != 2 && width != 4 && width != 8)
+    throw nb::value_error("the width of a fill is 1, 2, 4 or 8 bytes");
+  if (const Stream* queue = stream_of(stream))
+    fill(*queue, pointer(to), &value, width, count);
+  else
+    fill(self.device(), pointer(to), &value, width, count);
+}
+
+}  // namespace
+
+void register_device(nb::module_& m) {
+  nb::class_<PyDevice>(m, "Device", "A device and its context; it closes with the last object made on it.")
+      .def_static("open", &open, "name"_a = "cpu", nb::kw_only(), "threads"_a = 0, "profile"_a = "h200",
+                  "deterministic"_a = false, "unoptimised"_a = false, "memory_limit"_a = 0, Unlocked(),
+                  "Opens a device; 0 threads: one for each core; memory_limit in bytes, 0: the profile's. Environment "
+                  "variables WARPLOOM_* override the fields they name.")
+      .def_static("profiles", &Device::profiles, "Names of the GPUs that a device can model.")
+      .def_prop_ro("properties", &properties, "The modelled GPU, sizes in bytes (cuDeviceGetAttribute).")
+      .def(
+          "memory_info",
+          [](const PyDevice& self) {
+            return nb::make_tuple(self.device().free_memory(), self.device().properties().total_memory);
+          },
+          "(free, total) bytes of device memory (cuMemGetInfo).")
+      .def(
+          "allocate",
+          [](const PyDevice& self, std::size_t bytes) {
+            DeviceArray<std::byte> memory(self.device(), bytes);
+            const auto address = reinterpret_cast<std::uint64_t>(memory.data());
+            return PyMemory{Held<std::variant<DeviceArray<std::byte>, HostMemory>>(std::move(memory)), address, bytes};
+          },
+          "nbytes"_a, Unlocked(), "Device memory, 256-byte aligned, contents unspecified (cuMemAlloc).")
+      .def(
+          "allocate_host",
+          [](const PyDevice& self, std::size_t bytes, unsigned) {
+            HostMemory memory(self.device(), bytes);
+            const auto address = reinterpret_cast<std::uint64_t>(memory.data());
+            return PyMemory{Held<std::variant<DeviceArray<std::byte>, HostMemory>>(std::move(memory)), address, bytes};
+          },
+          "nbytes"_a, "flags"_a = 0, Unlocked(),
+          "Zeroed host memory that kernels may access at the same address; pinned, mapped and managed memory are all "
+          "this on the CPU, so flags (of cuMemHostAlloc or cuMemAllocManaged) change nothing.")
+      .def("register_host", &register_host, "address"_a, "nbytes"_a, Unlocked(),
+           "Lets kernels access host memory that is there already (cuMemHostRegister).")
+      .def("unregister_host", &unregister_host, "address"_a, Unlocked(),
+           "Ends a registration, after the work queued so far; ValueError when there is none at the address.")
+      .def(
+          "load_ptx",
+          [](const PyDevice& self, std::string_view text, std::string_view name) {
+            return PyModule{Held<Module>(self.device().load_ptx(text, name))};
+          },
+          "text"_a, "name"_a = "<ptx>", Unlocked(), "Loads PTX text; name stands in messages.")
+      .def(
+          "synchronize", [](const PyDevice& self) { self.device().synchronize(); }, Unlocked(),
+          "Waits for all work of all streams; raises the error of asynchronous work, if there was one.")
+      .def(
+          "reset", [](const PyDevice& self) { self.device().reset(); }, Unlocked(),
+          "Frees all memory, forgets errors; what was made before raises when used.")
+      .def_prop_ro(
+          "default_stream",
+          [](const PyDevice& self) { return PyStream{Held<Stream>(self.device().default_stream()), 0}; },
+          "The legacy default stream; its handle is 0.")
+      .def("copy", &copy_bytes, "dst"_a, "src"_a, "nbytes"_a, "stream"_a = nb::none(), Unlocked(),
+           "Copies bytes between addresses of host or device. Without a stream, or with the default stream, it returns "
+           "when done; with another it is queued, and the memory must stay as it is until then.")
+      .def("fill", &fill_elements, "dst"_a, "value"_a, "width"_a, "count"_a, "stream"_a = nb::none(), Unlocked(),
+           "Writes the lowest width (1, 2, 4, 8) bytes of value count times (cuMemsetD8 and its siblings).");
+  m.def(
+      "finish_devices",
+      [] {
+        open_devices().finish();
+        end_host_functions();
+      },
+      Unlocked(), "Waits for the work of every device and prints what went wrong; called when the interpreter ends.");
+  nb::module_::import_("atexit").attr("register")(m.attr("finish_devices"));
+}
+
+}  // namespace warploom::python

@@ -1,0 +1,46 @@
+// _core.Error: the exception that warploom::Error becomes in Python, with its parts as attributes.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "binding.hpp"
+
+namespace warploom::python {
+namespace {
+
+PyObject* error_class = nullptr;
+
+void raise(const Error& error) {
+  const nb::object instance = nb::borrow(error_class)(std::string(error.what()));
+  instance.attr("id") = error.id();
+  instance.attr("name") = error.name();
+  instance.attr("cuda_code") = error.cuda_code();
+  instance.attr("message") = error.message();
+  instance.attr("where") = error.where();
+  instance.attr("remedy") = error.remedy();
+  instance.attr("excerpt") = error.excerpt();
+  instance.attr("file") = error.file();
+  instance.attr("line") = error.line();
+  instance.attr("column") = error.column();
+  PyErr_SetObject(error_class, instance.ptr());
+}
+
+}  // namespace
+
+void register_error(nb::module_& m) {
+  error_class = PyErr_NewExceptionWithDoc("warploom._core.Error",
+                                          "An error of the device or of a call: id (stable number), name, cuda_code "
+                                          "(the CUresult that the CUDA driver would "
+                                          "return), message, where, remedy, excerpt, file, line, column.",
+                                          PyExc_RuntimeError, nullptr);
+  if (error_class == nullptr) throw nb::python_error();
+  m.attr("Error") = nb::handle(error_class);
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const Error& error) {
+      raise(error);
+    }
+  });
+}
+
+}  // namespace warploom::python

@@ -1,0 +1,17 @@
+// The extension module warploom._core: the public API of libwarploom and the launch path, for the Python package.
+#include "binding.hpp"
+
+NB_MODULE(_core, m) {
+  using namespace warploom::python;
+  m.doc() = "Devices, memory, streams, modules and launches of Warploom, for the Python package on top of it.";
+  m.attr("version") = warploom::version().c_str();
+  register_error(m);
+  register_device(m);
+  register_memory(m);
+  register_stream(m);
+  register_kernel(m);
+  register_array(m);
+  register_launch(m);
+  register_dispatch(m);
+  if (register_compile != nullptr) register_compile(m);
+}

@@ -1,0 +1,135 @@
+// Copies and fills by address, and host memory that kernels may access.
+#include "warploom/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "api/state.hpp"
+
+namespace warploom {
+namespace detail {
+
+struct HostRangeState {
+  HostRangeState(std::shared_ptr<DeviceState> owner, void* at, std::size_t size, bool mapped)
+      : device(std::move(owner)), address(at), bytes(size), mapped_here(mapped) {}
+  ~HostRangeState() {
+    device->context->drain();
+    device->context->device().unregister_host(address);
+    if (mapped_here) munmap(address, bytes);
+  }
+  HostRangeState(const HostRangeState&) = delete;
+  HostRangeState& operator=(const HostRangeState&) = delete;
+
+  std::shared_ptr<DeviceState> device;
+  void* address;
+  std::size_t bytes;
+  bool mapped_here;
+};
+
+}  // namespace detail
+
+namespace {
+
+void check_place(runtime::Context& context, const void* address, std::size_t bytes, const char* what) {
+  if (address == nullptr) api::fail(ErrorId::invalid_value, std::string(what) + " is null", "pass a valid address");
+  if (context.device().addressable(address, bytes)) return;
+  api::fail(ErrorId::invalid_value,
+            std::string(what) + " has no " + std::to_string(bytes) + " bytes of one device allocation",
+            "keep the range inside the allocation", context.device().describe_address(address));
+}
+
+void copy_on(const detail::DeviceState& device, runtime::Context& context, const Stream* stream, void* to,
+             const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  check_place(context, to, bytes, "the destination of a copy");
+  check_place(context, from, bytes, "the source of a copy");
+  api::run_on(context, device, stream,
+              [&memory = context.device(), to, from, bytes] { return memory.copy(to, from, bytes); });
+}
+
+void fill_on(const detail::DeviceState& device, runtime::Context& context, const Stream* stream, void* to,
+             const void* element, std::size_t element_bytes, std::size_t count) {
+  if (count == 0) return;
+  if (element == nullptr || element_bytes == 0 || count > std::numeric_limits<std::size_t>::max() / element_bytes)
+    api::fail(ErrorId::invalid_value, "a fill needs an element of at least one byte and a size that fits memory",
+              "pass the element and its size");
+  check_place(context, to, element_bytes * count, "the destination of a fill");
+  const auto* first = static_cast<const std::byte*>(element);
+  api::run_on(context, device, stream,
+              [&memory = context.device(), to, pattern = std::vector<std::byte>(first, first + element_bytes), count] {
+                return memory.fill(to, pattern.data(), pattern.size(), count);
+              });
+}
+
+}  // namespace
+
+void copy(const Device& device, void* to, const void* from, std::size_t bytes) {
+  const auto& state = detail::Access::state(device);
+  copy_on(*state, api::use(state), nullptr, to, from, bytes);
+}
+
+void copy(const Stream& stream, void* to, const void* from, std::size_t bytes) {
+  const auto& state = detail::Access::state(stream);
+  runtime::Context& context = api::use(state, "the stream");
+  copy_on(*state->device, context, &stream, to, from, bytes);
+}
+
+void fill(const Device& device, void* to, const void* element, std::size_t element_bytes, std::size_t count) {
+  const auto& state = detail::Access::state(device);
+  fill_on(*state, api::use(state), nullptr, to, element, element_bytes, count);
+}
+
+void fill(const Stream& stream, void* to, const void* element, std::size_t element_bytes, std::size_t count) {
+  const auto& state = detail::Access::state(stream);
+  runtime::Context& context = api::use(state, "the stream");
+  fill_on(*state->device, context, &stream, to, element, element_bytes, count);
+}
+
+// ---- HostMemory ----
+
+HostMemory::HostMemory(const Device& device, std::size_t bytes) {
+  const auto& owner = detail::Access::state(device);
+  runtime::Context& context = api::use(owner);
+  if (bytes == 0) return;
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED)
+    api::fail(ErrorId::out_of_memory, "the host has no " + std::to_string(bytes) + " bytes of memory to map",
+              "free host memory that is no longer needed");
+  auto registered = context.device().register_host(address, bytes);
+  if (!registered) {
+    munmap(address, bytes);
+    api::fail(std::move(registered.error()));
+  }
+  state_ = std::make_unique<detail::HostRangeState>(owner, address, bytes, true);
+}
+
+HostMemory::HostMemory(HostMemory&&) noexcept = default;
+HostMemory& HostMemory::operator=(HostMemory&&) noexcept = default;
+HostMemory::~HostMemory() = default;
+void* HostMemory::data() const noexcept { return state_ ? state_->address : nullptr; }
+std::size_t HostMemory::bytes() const noexcept { return state_ ? state_->bytes : 0; }
+
+// ---- HostRegistration ----
+
+HostRegistration::HostRegistration(const Device& device, void* address, std::size_t bytes) {
+  const auto& owner = detail::Access::state(device);
+  runtime::Context& context = api::use(owner);
+  const auto start = reinterpret_cast<std::uintptr_t>(address);
+  if (address == nullptr || bytes == 0 || bytes > std::numeric_limits<std::uintptr_t>::max() - start)
+    api::fail(ErrorId::invalid_value, "there is no host memory of " + std::to_string(bytes) + " bytes at that address",
+              "pass the address and size of host memory");
+  api::checked(context.device().register_host(address, bytes));
+  state_ = std::make_unique<detail::HostRangeState>(owner, address, bytes, false);
+}
+
+HostRegistration::HostRegistration(HostRegistration&&) noexcept = default;
+HostRegistration& HostRegistration::operator=(HostRegistration&&) noexcept = default;
+HostRegistration::~HostRegistration() = default;
+void* HostRegistration::data() const noexcept { return state_ ? state_->address : nullptr; }
+std::size_t HostRegistration::bytes() const noexcept { return state_ ? state_->bytes : 0; }
+
+}  // namespace warploom
