@@ -318,7 +318,8 @@ def bless(table: dict, ledger: dict[str, dict], force: bool) -> int:
             refused += 1
             continue
         entry["expected"] = got
-        entry["reason"] = "" if got == "pass" else shape_of(f"{outcome}: {reason}" if outcome in KILLED else reason)[:160]
+        text = f"{outcome}: {reason}" if outcome in KILLED else reason
+        entry["reason"] = "" if got == "pass" else shape_of(text)[:160]
     write_ledger(ledger)
     return refused
 

@@ -20,7 +20,7 @@ def cache_folder() -> str:
 def _pip(*arguments: str) -> bool:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", *arguments]
     try:
-        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=180).returncode == 0
+        return subprocess.run(command, capture_output=True, timeout=180, check=False).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
 

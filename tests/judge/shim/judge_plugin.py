@@ -2,12 +2,15 @@
 import importlib
 import json
 import os
+import re
 import time
 
 import pytest
 
+_EXCEPTION = re.compile(r"[\w.]*(Error|Exception|Warning|Interrupt|Exit)\b")
 _out = None
 _failed = {}
+_skips = {}
 
 
 def _write(record):
@@ -54,7 +57,8 @@ def pytest_collection_finish(session):
 
 def pytest_collectreport(report):
     if report.outcome == "failed":
-        _write({"broken": str(report.nodeid), "message": _last(str(report.longrepr)), "text": str(report.longrepr)[-6000:]})
+        text = str(report.longrepr)
+        _write({"broken": str(report.nodeid), "message": _last(text), "text": text[-6000:]})
     elif report.outcome == "skipped":
         _write({"module_skip": str(report.nodeid), "message": str(report.longrepr)[-300:]})
 
@@ -64,17 +68,13 @@ def pytest_runtest_logstart(nodeid, location):
 
 
 def _last(text):
-    """The line that says what went wrong: the last one pytest marks with E."""
+    """What went wrong in one line: the last exception's own line among those that pytest marks with E."""
     marked = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
-    # Keep the exception's line when its message spans several.
-    heads = [line for line in marked if line.split(":")[0].replace(".", "").replace("_", "").isalnum()
-             and line.split(":")[0][:1].isupper() | ("." in line.split(":")[0]) and
-             ("Error" in line.split(":")[0] or "Exception" in line.split(":")[0] or "Warning" in line.split(":")[0])]
-    chosen = heads[-1] if heads else (marked[0] if marked else (text.strip().splitlines() or [""])[-1])
-    if chosen.endswith(":") or len(chosen) < 40:
-        after = marked[marked.index(chosen) + 1:] if chosen in marked else []
-        chosen += " " + " ".join(line for line in after if line)[:160]
-    return chosen[:400]
+    heads = [number for number, line in enumerate(marked) if _EXCEPTION.match(line)]
+    if not marked:
+        return (text.strip().splitlines() or [""])[-1][:400]
+    first = heads[-1] if heads else 0
+    return " ".join(line for line in marked[first:first + 6] if line)[:400]
 
 
 def pytest_runtest_logreport(report):
@@ -100,6 +100,3 @@ def pytest_runtest_logreport(report):
             if "Unexpected success" in text or "Unexpected success" in reason:
                 outcome, reason = "pass", "upstream expects this to fail, and it works here"
         _write({"id": nodeid, "outcome": outcome, "reason": reason, "text": text})
-
-
-_skips = {}

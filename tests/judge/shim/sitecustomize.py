@@ -1,4 +1,4 @@
-"""Makes `numba.cuda` mean warploom.cuda in a Python process of the judge and in the child processes that tests start."""
+"""Makes `numba.cuda` mean warploom.cuda in the judge's Python processes and in the ones that tests start."""
 import os
 
 if os.environ.get("WARPLOOM_JUDGE_SUITE"):
