@@ -2,9 +2,10 @@
 """Derives the class of every test of numba-cuda's suite and writes the ledger's skeleton.
 
 Method. classes.txt holds, for each file, how many tests are of each class (a reading of the files by hand). Which tests
-those are follows from the outcomes under Numba's own simulator (--sim: JSON lines {"id", "o"}; what it ran may be A) and from flags that the closure of a test over the helpers of its file raises: the names that its syntax
-tree mentions, compared with the table FLAGS. Each class of a file takes the tests that fit it best. Where a file is of
-one class, nothing is guessed; the number of tests of mixed files is printed.
+those are follows from the outcomes under Numba's own simulator (--sim: JSON lines {"id", "o"}; what it ran may be A),
+and from flags that the closure of a test over the helpers of its file raises: the names that its syntax tree mentions,
+compared with the table FLAGS. Each class of a file takes the tests that fit it best. Where a file is of one class,
+nothing is guessed; the number of tests of mixed files is printed.
 """
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ FLAGS = {
     "E": ("overload", "overload_method", "register_model", "intrinsic", "typeof_impl", "lower_builtin", "type_callable",
           "make_attribute_wrapper", "overload_attribute", "lower"),
     "O": ("cupy", "cp", "torch", "benchmark", "pytest_benchmark"),
-    "D": ("current_context", "deallocations", "MemoryPointer", "memory_manager", "gpu_data", "devicearray",
-          "driver", "device_memory_size", "Context", "memhostalloc", "memalloc", "mempin", "allocations",
+    "D": ("current_context", "deallocations", "MemoryPointer", "memory_manager", "gpu_data", "devicearray", "driver",
+          "device_memory_size", "Context", "memhostalloc", "memalloc", "mempin", "allocations",
           "DeviceRecord", "get_context", "devices", "bind", "device_to_host", "host_to_device", "device_memset", "handle",
           "device_ctypes_pointer", "from_record_like", "auto_device", "is_device_memory", "driver_owned",
           "host_pointer"),
