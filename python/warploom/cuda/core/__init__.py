@@ -1,0 +1,1 @@
+"""Configuration and error classes under the module names that Numba uses."""

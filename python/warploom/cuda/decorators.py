@@ -1,0 +1,132 @@
+"""`cuda.jit` and `cuda.declare_device`. Source: Numba, "CUDA kernel API", and numba-cuda's option list."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Callable, Optional, Sequence, Union
+
+from . import types
+from .compiler import DEBUG_AND_LINEINFO, DEBUG_AND_OPT, NOT_VOID, check_launch_bounds
+from .core import config
+from .core.errors import DeprecationError, NumbaInvalidConfigWarning
+from .dispatcher import CUDADispatcher, parse_carveout
+from .typing import Signature, normalize_signature
+
+_REMOVED = "Deprecated keyword argument `{0}`. Signatures should be passed as the first positional argument."
+
+
+def _is_signature(obj: Any) -> bool:
+    return isinstance(obj, (str, tuple, Signature)) or (isinstance(obj, types.Type) and not callable(obj))
+
+
+def jit(func_or_sig=None, device: bool = False, inline: str = "never", forceinline: bool = False, link=(),
+        debug: Optional[bool] = None, opt: Optional[bool] = None, lineinfo: bool = False, cache: bool = False,
+        launch_bounds: Union[None, int, Sequence[int]] = None, lto: Optional[bool] = None,
+        shared_memory_carveout: Union[None, int, str] = None, fastmath: bool = False,
+        max_registers: Optional[int] = None, extensions: Sequence[Any] = (), boundscheck: Optional[bool] = None,
+        typing: Optional[str] = None, **kws) -> Union[CUDADispatcher, Callable]:
+    """Compile a Python function for the device: `@cuda.jit`, `@cuda.jit(options)`, or with one or a list of signatures.
+
+    func_or_sig: the function, a signature (text, tuple of types, `void(float32[:])`) or a list of them; with
+        signatures the function is compiled now, and for no others.
+    device: a device function, callable from kernels. inline: accepted. forceinline: inline it at every call.
+    debug: wait after each launch and raise kernels' exceptions; opt: optimise (default NUMBA_OPT); lineinfo: accepted,
+        lines are always known. fastmath: approximate division and square root, denormals as zero.
+    cache: keep compiled kernels beside the source (the content-addressed cache is on in any case).
+    launch_bounds: threads per block, or with minimum blocks per multiprocessor and maximum cluster size.
+    shared_memory_carveout: "default", "MaxL1", "MaxShared" or -1 to 100. max_registers: per thread.
+    extensions: objects that transform arguments at launch. link: CUDA sources or PTX to link with; lto: accepted.
+    boundscheck: indices outside an array raise IndexError. typing: "numba", or "narrow" to keep 32-bit arithmetic
+        in 32 bits.
+
+    Raises ValueError, TypeError and the compiler's errors (`warploom.cuda.core.errors`).
+    """
+    if link and device:
+        raise ValueError("link keyword invalid for device function")
+    for name in ("argtypes", "restype"):
+        if kws.pop(name, None) is not None:
+            raise DeprecationError(_REMOVED.format(name))
+    if kws.pop("bind", None) is not None:
+        raise DeprecationError("Deprecated keyword argument `bind`. Launch configurations are given in a subscript.")
+    for name in ("nopython", "target", "parallel", "nogil", "error_model"):
+        kws.pop(name, None)
+    if kws:
+        raise TypeError(f"cuda.jit: unknown option {', '.join(sorted(kws))}")
+    debug = bool(config.CUDA_DEBUGINFO_DEFAULT) if debug is None else debug
+    opt = bool(config.OPT) if opt is None else opt
+    if debug and opt:
+        warnings.warn(NumbaInvalidConfigWarning(DEBUG_AND_OPT), stacklevel=2)
+    if debug and lineinfo:
+        warnings.warn(NumbaInvalidConfigWarning(DEBUG_AND_LINEINFO), stacklevel=2)
+    parse_carveout(shared_memory_carveout)
+    options = {
+        "device": device, "debug": debug, "opt": opt, "lineinfo": lineinfo, "fastmath": fastmath,
+        "link": tuple(link) if isinstance(link, (tuple, list)) else (link,), "lto": lto, "inline": inline,
+        "forceinline": forceinline, "launch_bounds": launch_bounds, "max_registers": max_registers,
+        "shared_memory_carveout": shared_memory_carveout, "extensions": list(extensions), "boundscheck": boundscheck,
+        "typing": typing,
+    }
+
+    if isinstance(func_or_sig, list):
+        signatures, specialized = list(func_or_sig), False
+    elif func_or_sig is not None and (isinstance(func_or_sig, (str, tuple, Signature))):
+        signatures, specialized = [func_or_sig], True
+    else:
+        signatures, specialized = None, False
+
+    def make(function) -> CUDADispatcher:
+        if isinstance(function, CUDADispatcher):
+            raise TypeError("A jit decorator was called on an already jitted function "
+                            f"{function.py_func.__name__}. If trying to get access to the original python function, "
+                            f"use the {function.py_func.__name__}.py_func attribute.")
+        if not callable(function) or not hasattr(function, "__code__"):
+            raise TypeError(f"cuda.jit takes a Python function, got {function!r}")
+        made = CUDADispatcher(function, options)
+        if options["link"] and options["link"] != ((),):
+            made._links = options["link"]
+        if cache:
+            made.enable_caching()
+        if signatures is not None:
+            check_launch_bounds(launch_bounds)
+            for sig in signatures:
+                _, return_type = normalize_signature(sig)
+                if return_type is not None and not device and not isinstance(return_type, types.NoneType):
+                    raise TypeError(NOT_VOID)
+            made.declare(signatures)
+            made._specialized = specialized
+            made.disable_compile()
+        return made
+
+    if func_or_sig is None or signatures is not None:
+        return make
+    return make(func_or_sig)
+
+
+def declare_device(name: str, sig, link=None, use_cooperative: bool = False, abi: str = "numba"):
+    """Declare a device function that other code provides: `name` in PTX, its signature, and the code to link.
+
+    The result is called in kernels as the function. `abi` "numba" returns through a pointer, "c" directly.
+    """
+    if abi not in ("numba", "c"):
+        raise NotImplementedError(f"Unsupported ABI: {abi}")
+    args, return_type = normalize_signature(sig)
+    if return_type is None:
+        raise TypeError("Return type must be provided for device declarations")
+    return ExternFunction(name, Signature(return_type, args), link, use_cooperative, abi)
+
+
+class ExternFunction:
+    """A device function that other code provides."""
+
+    def __init__(self, name: str, sig: Signature, link, use_cooperative: bool, abi: str):
+        self.name = name
+        self.sig = sig
+        self.link = tuple(link) if isinstance(link, (tuple, list)) else ((link,) if link else ())
+        self.use_cooperative = use_cooperative
+        self.abi = abi
+
+    def __call__(self, *args):
+        raise NotImplementedError(f"{self.name}() can only be called inside a kernel or device function")
+
+    def __repr__(self) -> str:
+        return f"<external device function {self.name}{self.sig.args}>"

@@ -1,0 +1,90 @@
+"""Exceptions raised in kernels: read from the module's record of the first one, raised on the host as Python classes.
+
+With debug=True a launch waits and raises; without it the next call that waits for the device raises. The record is the
+variable `warploom_error` of the kernel's module: code, thread and block index, line. Source: Numba, "Debugging CUDA
+Python: exceptions"; the report without debug is Warploom's own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any, List, Optional, Sequence
+
+from .errors import KernelRuntimeError
+
+
+class ErrorRecord:
+    """The record of one loaded module. `exceptions[code - 1]` is (class or its name, arguments of the message)."""
+
+    def __init__(self, address: int, exceptions: Sequence[Any], pyfunc, debug: bool):
+        self._words = (ctypes.c_uint32 * 8).from_address(address)
+        self._exceptions = exceptions
+        self._pyfunc = pyfunc
+        self._debug = debug
+
+    def take(self) -> Optional[BaseException]:
+        """The exception recorded since the last call, or None; the record is cleared. The device must be idle."""
+        code = self._words[0]
+        if code == 0:
+            return None
+        tid, ctaid, line = list(self._words[1:4]), list(self._words[4:7]), self._words[7]
+        self._words[0] = 0
+        where = f"In function {self._pyfunc.__name__!r}, file {self._pyfunc.__code__.co_filename}, line {line}, "
+        place = f"{where if line else ''}tid={tid} ctaid={ctaid}"
+        if code > len(self._exceptions):
+            return KernelRuntimeError(f"unknown exception {code}", tid, ctaid)
+        cls, arguments = self._exceptions[code - 1]
+        if isinstance(cls, str):
+            from .core.errors import class_named
+
+            found = class_named(cls)
+            if found is None:
+                return KernelRuntimeError(f"{cls}: {_text(arguments)}", tid, ctaid)
+            cls = found
+        if isinstance(arguments, (tuple, list)) and arguments:
+            return _make(cls, (f"{place}: {arguments[0]}",) + tuple(arguments[1:]))
+        if arguments and not isinstance(arguments, (tuple, list)):
+            return _make(cls, (f"{place}: {arguments}",))
+        return _make(cls, (place,))
+
+
+def _text(arguments) -> str:
+    return ", ".join(map(str, arguments)) if isinstance(arguments, (tuple, list)) else str(arguments)
+
+
+def _make(cls, arguments) -> BaseException:
+    try:
+        return cls(*arguments)
+    except TypeError:
+        # A class of the user's that wants other arguments.
+        error = cls.__new__(cls)
+        error.args = arguments
+        return error
+
+
+_watched: List[ErrorRecord] = []
+_lock = threading.Lock()
+
+
+def watch(record: ErrorRecord) -> None:
+    """Look at the record whenever the device has been waited for."""
+    global _hooked
+    with _lock:
+        _watched.append(record)
+        if not _hooked:
+            from .cudadrv._calls import at_synchronize
+
+            at_synchronize(lambda context: raise_pending())
+            _hooked = True
+
+
+_hooked = False
+
+
+def raise_pending() -> None:
+    """Raise what a kernel has raised since the last call, if anything. The device must be idle."""
+    for record in _watched:
+        error = record.take()
+        if error is not None:
+            raise error

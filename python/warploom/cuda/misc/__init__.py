@@ -1,0 +1,1 @@
+"""Small parts under Numba's module names."""

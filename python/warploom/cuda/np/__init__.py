@@ -1,0 +1,1 @@
+"""NumPy support under Numba's module names."""
