@@ -42,6 +42,13 @@ struct Argument {
   const detail::Memory* memory = nullptr;  ///< the array that the pointer at `data` belongs to, when it is known
 };
 
+/// A copy that belongs to a launch; each address may be host or device memory.
+struct Transfer {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+};
+
 /// One parameter of a kernel, as PTX declares it.
 struct Parameter {
   std::string name;
@@ -113,6 +120,11 @@ class WARPLOOM_API Kernel {
   }
   /// The same with arguments known only at run time.
   void launch_with(const LaunchConfig& config, std::span<const Argument> arguments) const;
+  /// Copies `before`, runs the kernel, copies `after` when it did not fail, as one piece of work in the stream, and
+  /// returns when that is done: for a kernel that works on host data. Throws what launch(), copy() and synchronising
+  /// calls throw.
+  void run_with(const LaunchConfig& config, std::span<const Argument> arguments, std::span<const Transfer> before,
+                std::span<const Transfer> after) const;
 
   /// The name in PTX (mangled for C++).
   [[nodiscard]] const std::string& name() const;

@@ -77,10 +77,12 @@ struct PyMemory {
 
 struct PyModule {
   Held<Module> module;
+  Held<std::shared_ptr<OpenDevice>> open;
 };
 
 struct PyKernel {
   Held<Kernel> kernel;
+  Held<std::shared_ptr<OpenDevice>> open;
   std::string name;
 };
 
@@ -93,6 +95,7 @@ inline const Stream* stream_of(const PyStream* stream) {
 void end_host_functions();
 
 Dim3 dim3_of(PyObject* object, const char* what);
+inline nb::tuple tuple_of(const Dim3& dim) { return nb::make_tuple(dim.x, dim.y, dim.z); }
 
 void register_error(nb::module_& m);
 void register_device(nb::module_& m);

@@ -13,8 +13,6 @@ namespace {
 using nb::literals::operator""_a;
 using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
-nb::tuple tuple_of(const Dim3& dim) { return nb::make_tuple(dim.x, dim.y, dim.z); }
-
 nb::dict properties(const PyDevice& self) {
   const DeviceProperties p = self.device().properties();
   nb::dict out;
@@ -158,7 +156,7 @@ void register_device(nb::module_& m) {
       .def(
           "load_ptx",
           [](const PyDevice& self, std::string_view text, std::string_view name) {
-            return PyModule{Held<Module>(self.device().load_ptx(text, name))};
+            return PyModule{Held<Module>(self.device().load_ptx(text, name)), self.open};
           },
           "text"_a, "name"_a = "<ptx>", Unlocked(), "Loads PTX text; name stands in messages.")
       .def(

@@ -59,7 +59,7 @@ void register_kernel(nb::module_& m) {
           [](const PyModule& self, std::string_view name) {
             Kernel found = self.module->kernel(name);
             std::string full = found.name();
-            return PyKernel{Held<Kernel>(std::move(found)), std::move(full)};
+            return PyKernel{Held<Kernel>(std::move(found)), self.open, std::move(full)};
           },
           "name"_a, Unlocked(), "Finds a kernel by its name in PTX or its C++ name.")
       .def(

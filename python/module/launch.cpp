@@ -33,7 +33,8 @@ Dim3 dim3_of(PyObject* object, const char* what) {
   return {extents[0], extents[1], extents[2]};
 }
 
-Launcher::Launcher(const PyKernel& kernel, const std::vector<std::string>& types) : kernel_(kernel.kernel) {
+Launcher::Launcher(const PyKernel& kernel, const std::vector<std::string>& types)
+    : kernel_(kernel.kernel), open_(kernel.open) {
   for (const std::string& type : types) {
     types_.push_back(TypePlan::parse(type));
     parameters_ += types_.back().parameters();
@@ -71,7 +72,11 @@ void register_launch(nb::module_& m) {
                 PyLaunchConfig{Held<LaunchConfig>(config_of(grid.ptr(), block.ptr(), stream, smem, cooperative))};
           },
           "grid"_a, "block"_a, "stream"_a = nb::none(), "smem"_a = 0, "cooperative"_a = false,
-          "grid, block: an int or a tuple of up to 3; smem: bytes of dynamic shared memory for each block.");
+          "grid, block: an int or a tuple of up to 3; smem: bytes of dynamic shared memory for each block.")
+      .def_prop_ro("grid", [](const PyLaunchConfig& self) { return tuple_of(self.config->grid); })
+      .def_prop_ro("block", [](const PyLaunchConfig& self) { return tuple_of(self.config->block); })
+      .def_prop_ro("smem", [](const PyLaunchConfig& self) { return self.config->shared_bytes; })
+      .def_prop_ro("cooperative", [](const PyLaunchConfig& self) { return self.config->cooperative; });
   nb::class_<Launcher>(m, "Launcher", "A kernel and the canonical types of its arguments.")
       .def(nb::init<const PyKernel&, const std::vector<std::string>&>(), "kernel"_a, "arg_types"_a)
       .def(

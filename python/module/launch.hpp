@@ -21,9 +21,11 @@ class Launcher {
   [[nodiscard]] const std::vector<TypePlan>& types() const { return types_; }
   [[nodiscard]] std::size_t parameters() const { return parameters_; }
   [[nodiscard]] const Kernel& kernel() const { return *kernel_; }
+  [[nodiscard]] const Device& device() const { return (*open_)->device; }
 
  private:
   Held<Kernel> kernel_;
+  Held<std::shared_ptr<OpenDevice>> open_;
   std::vector<TypePlan> types_;
   std::size_t parameters_ = 0;
   bool warm_ = false;

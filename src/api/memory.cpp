@@ -32,21 +32,26 @@ struct HostRangeState {
 
 }  // namespace detail
 
-namespace {
+namespace api {
 
 void check_place(runtime::Context& context, const void* address, std::size_t bytes, const char* what) {
-  if (address == nullptr) api::fail(ErrorId::invalid_value, std::string(what) + " is null", "pass a valid address");
+  if (bytes == 0) return;
+  if (address == nullptr) fail(ErrorId::invalid_value, std::string(what) + " is null", "pass a valid address");
   if (context.device().addressable(address, bytes)) return;
-  api::fail(ErrorId::invalid_value,
-            std::string(what) + " has no " + std::to_string(bytes) + " bytes of one device allocation",
-            "keep the range inside the allocation", context.device().describe_address(address));
+  fail(ErrorId::invalid_value,
+       std::string(what) + " has no " + std::to_string(bytes) + " bytes of one device allocation",
+       "keep the range inside the allocation", context.device().describe_address(address));
 }
+
+}  // namespace api
+
+namespace {
 
 void copy_on(const detail::DeviceState& device, runtime::Context& context, const Stream* stream, void* to,
              const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  check_place(context, to, bytes, "the destination of a copy");
-  check_place(context, from, bytes, "the source of a copy");
+  api::check_place(context, to, bytes, "the destination of a copy");
+  api::check_place(context, from, bytes, "the source of a copy");
   api::run_on(context, device, stream,
               [&memory = context.device(), to, from, bytes] { return memory.copy(to, from, bytes); });
 }
@@ -57,7 +62,7 @@ void fill_on(const detail::DeviceState& device, runtime::Context& context, const
   if (element == nullptr || element_bytes == 0 || count > std::numeric_limits<std::size_t>::max() / element_bytes)
     api::fail(ErrorId::invalid_value, "a fill needs an element of at least one byte and a size that fits memory",
               "pass the element and its size");
-  check_place(context, to, element_bytes * count, "the destination of a fill");
+  api::check_place(context, to, element_bytes * count, "the destination of a fill");
   const auto* first = static_cast<const std::byte*>(element);
   api::run_on(context, device, stream,
               [&memory = context.device(), to, pattern = std::vector<std::byte>(first, first + element_bytes), count] {

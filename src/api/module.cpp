@@ -26,44 +26,76 @@ std::string sizes_text(std::span<const device::ParamInfo> params) {
   return out + (params.size() == 1 && params[0].bytes == 1 ? " byte" : " bytes");
 }
 
+// Says why an argument cannot be passed.
+[[noreturn]] void fail_argument(const device::Kernel& kernel, std::size_t index, const Argument& argument,
+                                const detail::DeviceState& device) {
+  const std::string where = "kernel " + runtime::demangle(kernel.name());
+  const std::string label = "argument " + std::to_string(index) + " (counted from 0)";
+  const device::ParamInfo& param = kernel.params()[index];
+  if (argument.memory != nullptr) {
+    if (!argument.memory->valid()) api::fail_moved_from(("the array passed as " + label).c_str());
+    const auto& memory = detail::Access::state(*argument.memory);
+    if (memory->generation != memory->device->context->generation())
+      api::fail_before_reset(("the array passed as " + label).c_str());
+    if (memory->device.get() != &device)
+      api::fail(ErrorId::invalid_handle, "the array passed as " + label + " belongs to another device",
+                "copy it to the kernel's device", where);
+  }
+  if (argument.bytes != param.bytes) {
+    const bool pointer_for_value = argument.memory != nullptr && param.bytes != sizeof(void*);
+    api::fail(ErrorId::launch_arguments,
+              label + " has " + bytes_text(argument.bytes) + ", parameter \"" + param.name + "\" has " +
+                  bytes_text(param.bytes),
+              (pointer_for_value ? "the parameter is a value, not a pointer; " : "cast it to the parameter's type; ") +
+                  sizes_text(kernel.params()),
+              where);
+  }
+  api::fail(ErrorId::invalid_value, label + " has no data", "point Argument::data at the value", where);
+}
+
+bool usable_argument(const Argument& argument, const device::ParamInfo& param, const detail::DeviceState& device) {
+  if (argument.memory != nullptr) {
+    if (!argument.memory->valid()) return false;
+    const auto& memory = detail::Access::state(*argument.memory);
+    if (memory->device.get() != &device || memory->generation != device.context->generation()) return false;
+  }
+  return argument.bytes == param.bytes && argument.data != nullptr;
+}
+
 // The parameter buffer, or launch_arguments.
 std::vector<std::byte> pack(const device::Kernel& kernel, std::span<const Argument> arguments,
                             const detail::DeviceState& device) {
   const std::span<const device::ParamInfo> params = kernel.params();
-  const std::string where = "kernel " + runtime::demangle(kernel.name());
   if (params.size() != arguments.size())
     api::fail(ErrorId::launch_arguments,
               "the kernel takes " + std::to_string(params.size()) + " arguments, the launch passes " +
                   std::to_string(arguments.size()),
-              sizes_text(params), where);
+              sizes_text(params), "kernel " + runtime::demangle(kernel.name()));
   std::vector<std::byte> buffer(kernel.param_bytes());
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Argument& argument = arguments[i];
-    const std::string label = "argument " + std::to_string(i) + " (counted from 0)";
-    if (argument.memory != nullptr) {
-      if (!argument.memory->valid()) api::fail_moved_from(("the array passed as " + label).c_str());
-      const auto& memory = detail::Access::state(*argument.memory);
-      if (memory->generation != memory->device->context->generation())
-        api::fail_before_reset(("the array passed as " + label).c_str());
-      if (memory->device.get() != &device)
-        api::fail(ErrorId::invalid_handle, "the array passed as " + label + " belongs to another device",
-                  "copy it to the kernel's device", where);
-    }
-    if (argument.bytes != params[i].bytes) {
-      const bool pointer_for_value = argument.memory != nullptr && params[i].bytes != sizeof(void*);
-      api::fail(
-          ErrorId::launch_arguments,
-          label + " has " + bytes_text(argument.bytes) + ", parameter \"" + params[i].name + "\" has " +
-              bytes_text(params[i].bytes),
-          (pointer_for_value ? "the parameter is a value, not a pointer; " : "cast it to the parameter's type; ") +
-              sizes_text(params),
-          where);
-    }
-    if (argument.data == nullptr)
-      api::fail(ErrorId::invalid_value, label + " has no data", "point Argument::data at the value", where);
+    if (!usable_argument(argument, params[i], device)) fail_argument(kernel, i, argument, device);
     std::memcpy(buffer.data() + params[i].offset, argument.data, argument.bytes);
   }
   return buffer;
+}
+
+// A launch that has passed every check, and its stream.
+struct Prepared {
+  std::shared_ptr<runtime::Stream> queue;
+  device::Launch launch;
+};
+
+Prepared prepare(runtime::Context& context, const detail::DeviceState& owner, device::Kernel& kernel,
+                 const LaunchConfig& config, std::span<const Argument> arguments) {
+  Prepared out{config.stream ? api::queue_of(*config.stream, owner) : context.default_stream(), {}};
+  out.launch.grid = {config.grid.x, config.grid.y, config.grid.z};
+  out.launch.block = {config.block.x, config.block.y, config.block.z};
+  out.launch.shared_bytes = config.shared_bytes;
+  out.launch.cooperative = config.cooperative;
+  out.launch.params = pack(kernel, arguments, owner);
+  api::checked(context.device().check_launch(kernel, out.launch));
+  return out;
 }
 
 }  // namespace
@@ -77,19 +109,31 @@ void Kernel::launch_with(const LaunchConfig& config, std::span<const Argument> a
   runtime::Context& context = use_kernel(state_);
   const detail::ModuleState& module = *state_->module;
   device::Kernel& kernel = *state_->kernel;
-  const std::shared_ptr<runtime::Stream> queue =
-      config.stream ? api::queue_of(*config.stream, *module.device) : context.default_stream();
-
-  device::Launch launch;
-  launch.grid = {config.grid.x, config.grid.y, config.grid.z};
-  launch.block = {config.block.x, config.block.y, config.block.z};
-  launch.shared_bytes = config.shared_bytes;
-  launch.cooperative = config.cooperative;
-  launch.params = pack(kernel, arguments, *module.device);
-  api::checked(context.device().check_launch(kernel, launch));
+  Prepared prepared = prepare(context, *module.device, kernel, config, arguments);
   // The loaded module outlives its queued launches; the handles, which keep the context, must not be among them.
-  api::checked(context.submit(queue, [&device = context.device(), loaded = module.module, &kernel,
-                                      launch = std::move(launch)] { return device.run(kernel, launch); }));
+  api::checked(
+      context.submit(prepared.queue, [&device = context.device(), loaded = module.module, &kernel,
+                                      launch = std::move(prepared.launch)] { return device.run(kernel, launch); }));
+}
+
+void Kernel::run_with(const LaunchConfig& config, std::span<const Argument> arguments, std::span<const Transfer> before,
+                      std::span<const Transfer> after) const {
+  runtime::Context& context = use_kernel(state_);
+  const detail::ModuleState& module = *state_->module;
+  device::Kernel& kernel = *state_->kernel;
+  for (const std::span<const Transfer> transfers : {before, after})
+    for (const Transfer& transfer : transfers) {
+      api::check_place(context, transfer.to, transfer.bytes, "the destination of a copy");
+      api::check_place(context, transfer.from, transfer.bytes, "the source of a copy");
+    }
+  const Prepared prepared = prepare(context, *module.device, kernel, config, arguments);
+  // The call waits, so its work may refer to what the caller has.
+  api::checked(context.run(prepared.queue, [&]() -> Result<void> {
+    for (const Transfer& transfer : before) WL_TRY(context.device().copy(transfer.to, transfer.from, transfer.bytes));
+    WL_TRY(context.device().run(kernel, prepared.launch));
+    for (const Transfer& transfer : after) WL_TRY(context.device().copy(transfer.to, transfer.from, transfer.bytes));
+    return {};
+  }));
 }
 
 const std::string& Kernel::name() const {

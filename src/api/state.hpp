@@ -123,6 +123,9 @@ runtime::Context& use(const std::shared_ptr<State>& state, const char* what) {
 // The queue of a stream that is used together with something of `device`.
 const std::shared_ptr<runtime::Stream>& queue_of(const Stream& stream, const detail::DeviceState& device);
 
+// Throws invalid_value when an address is null or reaches out of a device allocation; `what` names it.
+void check_place(runtime::Context& context, const void* address, std::size_t bytes, const char* what);
+
 // Runs device work on `stream`, or on the default stream and waits when it is null.
 void run_on(runtime::Context& context, const detail::DeviceState& device, const Stream* stream, runtime::Work work);
 

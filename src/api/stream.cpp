@@ -26,7 +26,7 @@ void run_on(runtime::Context& context, const detail::DeviceState& device, const 
     fail(ErrorId::not_permitted, "a host function may not wait for a copy",
          "copy on the thread that queued the function, or name a stream",
          "inside a function queued with host_function");
-  checked(context.wait(checked(context.submit(context.default_stream(), std::move(work)))));
+  checked(context.run(context.default_stream(), std::move(work)));
 }
 
 }  // namespace api

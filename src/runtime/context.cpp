@@ -98,10 +98,8 @@ std::vector<Ticket> Context::pending_tickets() const {
   return tickets;
 }
 
-Result<Ticket> Context::submit(const std::shared_ptr<Stream>& stream, Work work, std::vector<Ticket> after,
-                               bool always) {
-  if (!always) WL_TRY(usable());
-  const std::lock_guard lock(order_);
+// The rules of the legacy default stream.
+void Context::add_default_order(const std::shared_ptr<Stream>& stream, std::vector<Ticket>& after) const {
   if (stream == default_) {
     for (Ticket& ticket : pending_tickets())
       if (ticket.stream != default_ && ticket.stream->blocking()) after.push_back(std::move(ticket));
@@ -110,6 +108,13 @@ Result<Ticket> Context::submit(const std::shared_ptr<Stream>& stream, Work work,
     if (!default_->done(tail)) after.push_back({default_, tail});
   }
   std::erase_if(after, [&](const Ticket& ticket) { return ticket.stream == stream || ticket.done(); });
+}
+
+Result<Ticket> Context::submit(const std::shared_ptr<Stream>& stream, Work work, std::vector<Ticket> after,
+                               bool always) {
+  if (!always) WL_TRY(usable());
+  const std::lock_guard lock(order_);
+  add_default_order(stream, after);
   Item item;
   item.after = std::move(after);
   item.work = std::move(work);
@@ -123,6 +128,37 @@ Result<Ticket> Context::submit(const std::shared_ptr<Stream>& stream, Work work,
     return diag;
   }
   return Ticket{stream, position};
+}
+
+Result<void> Context::run(const std::shared_ptr<Stream>& stream, Work work) {
+  if (on_worker_thread()) return waiting_refused();
+  WL_TRY(usable());
+  std::uint64_t position = 0;
+  {
+    const std::lock_guard lock(order_);
+    std::vector<Ticket> after;
+    add_default_order(stream, after);
+    if (after.empty()) position = stream->begin();
+  }
+  if (position == 0) {
+    auto ticket = submit(stream, std::move(work));
+    if (!ticket) return std::move(ticket.error());
+    return wait(*ticket);
+  }
+  {
+    struct End {
+      Stream& stream;
+      std::uint64_t position;
+      ~End() { stream.end(position); }
+    } const end{*stream, position};
+    const AsWorker worker;
+    Item item;
+    item.work = std::move(work);
+    execute(item);
+    // What the work holds on to is let go before anyone can see it as done.
+  }
+  item_finished();
+  return take_error();
 }
 
 void Context::execute(const Item& item) {

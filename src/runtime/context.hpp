@@ -37,6 +37,8 @@ class Context {
   // Queues work after `after` and after what the legacy default stream's rules ask for.
   Result<Ticket> submit(const std::shared_ptr<Stream>& stream, Work work, std::vector<Ticket> after = {},
                         bool always = false);
+  // The same, and waits for the work: in the calling thread when nothing is before it.
+  Result<void> run(const std::shared_ptr<Stream>& stream, Work work);
 
   // Waiting calls return the error of asynchronous work, once when it is not sticky.
   Result<void> wait(const Ticket& ticket);
@@ -64,8 +66,9 @@ class Context {
     void* address;
     std::vector<Ticket> after;
   };
-  // Both need order_.
+  // All need order_.
   std::vector<Ticket> pending_tickets() const;
+  void add_default_order(const std::shared_ptr<Stream>& stream, std::vector<Ticket>& after) const;
   void close_all();
 
   void record_error(Diag diag);

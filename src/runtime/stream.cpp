@@ -12,6 +12,9 @@ thread_local bool is_worker = false;
 
 bool on_worker_thread() { return is_worker; }
 
+AsWorker::AsWorker() { is_worker = true; }
+AsWorker::~AsWorker() { is_worker = false; }
+
 bool Ticket::done() const { return !stream || stream->done(position); }
 
 void Ticket::wait() const {
@@ -44,6 +47,23 @@ std::uint64_t Stream::push(Item item) {
   return position;
 }
 
+std::uint64_t Stream::begin() {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+  if (closed_ || lent_ || !done(tail)) return 0;
+  lent_ = true;
+  tail_.store(tail + 1, std::memory_order_release);
+  return tail + 1;
+}
+
+void Stream::end(std::uint64_t position) {
+  const std::lock_guard lock(mutex_);
+  lent_ = false;
+  completed_.store(position, std::memory_order_release);
+  advanced_.notify_all();
+  pushed_.notify_one();
+}
+
 void Stream::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
@@ -51,6 +71,10 @@ void Stream::close() {
 }
 
 void Stream::join() {
+  {
+    std::unique_lock lock(mutex_);
+    advanced_.wait(lock, [&] { return !lent_; });
+  }
   if (worker_.joinable()) worker_.join();
 }
 
@@ -64,7 +88,7 @@ void Stream::work() {
       Item item;
       {
         std::unique_lock lock(mutex_);
-        pushed_.wait(lock, [&] { return !queue_.empty() || closed_; });
+        pushed_.wait(lock, [&] { return !lent_ && (!queue_.empty() || closed_); });
         if (queue_.empty()) return;
         item = std::move(queue_.front());
         queue_.pop_front();

@@ -56,10 +56,14 @@ class Stream {
 
   // Starts the worker at the first item. Returns the item's position; 0 when the stream is closed.
   std::uint64_t push(Item item);
+  // Takes the next position for work that the calling thread runs itself, which spares two switches of threads; 0 when
+  // something is queued or running. Every begin() needs its end().
+  std::uint64_t begin();
+  void end(std::uint64_t position);
   // No more items; the worker ends when the queue is empty.
   void close();
   [[nodiscard]] bool closed() const { return closed_.load(std::memory_order_acquire); }
-  // Waits for the worker's end; only after close(), only by the context.
+  // Waits for the worker's end and for work in a caller's thread; only after close(), only by the context.
   void join();
   [[nodiscard]] bool finished() const;
 
@@ -74,10 +78,20 @@ class Stream {
   std::deque<Item> queue_;
   std::atomic<std::uint64_t> tail_{0}, completed_{0};
   std::atomic<bool> closed_{false};
+  bool lent_ = false;  // between begin() and end(); needs mutex_
   std::thread worker_;
 };
 
-// True on a worker thread: waiting for the device there could wait for itself.
+// True on a worker thread and in work that a caller's thread runs: waiting for the device there could wait for itself.
 [[nodiscard]] bool on_worker_thread();
+
+// Makes the current thread a worker thread for a while.
+class AsWorker {
+ public:
+  AsWorker();
+  ~AsWorker();
+  AsWorker(const AsWorker&) = delete;
+  AsWorker& operator=(const AsWorker&) = delete;
+};
 
 }  // namespace warploom::runtime

@@ -1,5 +1,7 @@
 // Copies and fills by address, and host memory that kernels may access.
+#include <atomic>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "fixture.hpp"
@@ -141,6 +143,51 @@ TEST_F(RawMemory, FaultsAreNotBlamedOnRegisteredMemory) {
   EXPECT_EQ(error.id(), error_id::illegal_address);
   EXPECT_NE(error.message().find("0x1000"), std::string::npos) << error.message();
   EXPECT_EQ(error.line(), 12u);
+}
+
+TEST_F(RawMemory, RunsAKernelBetweenCopies) {
+  const Kernel store = device.load_ptx(kStore).kernel("store");
+  std::vector<int> host{1, 2, 3, 4};
+  int* target = array.data() + 1;
+  const int value = 8;
+  const Argument arguments[] = {{&target, 8, nullptr}, {&value, 4, nullptr}};
+  const Transfer before[] = {{array.data(), host.data(), 16}}, after[] = {{host.data(), array.data(), 16}};
+  store.run_with({1, 1}, arguments, before, after);
+  EXPECT_EQ(host, (std::vector{1, 8, 3, 4}));
+  const Transfer outside[] = {{array.data() + 1, host.data(), 16}};
+  EXPECT_ERROR(store.run_with({1, 1}, arguments, outside, after), invalid_value);
+  EXPECT_ERROR(store.run_with({1, 4096}, arguments, before, after), launch_dimensions);
+}
+
+// Work that waits runs in the caller's thread when nothing is before it; the order stays that of the streams.
+TEST_F(RawMemory, WaitingWorkKeepsTheOrderOfStreams) {
+  const Kernel store = device.load_ptx(kStore).kernel("store");
+  const Stream stream(device);
+  int out = 0;
+  for (int i = 0; i < 200; ++i) {
+    if (i % 3 == 0) store.launch({1, 1, 0, stream}, array.data(), i);
+    if (i % 3 == 1) store.launch({1, 1}, array.data(), i);
+    if (i % 3 == 2) copy(stream, array.data(), &i, 4), stream.synchronize();
+    copy(device, &out, array.data(), 4);
+    ASSERT_EQ(out, i);
+  }
+}
+
+TEST_F(RawMemory, WaitingWorkFromManyThreads) {
+  const Stream stream(device, {.blocking = false});
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      DeviceArray<int> mine(device, 16);
+      for (int i = 0; i < 300; ++i) {
+        mine.fill(t * 1000 + i);
+        if (i % 7 == 0) copy(stream, mine.data(), mine.data() + 1, 4);
+        if (mine.to_vector()[5] != t * 1000 + i) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

@@ -242,19 +242,82 @@ def test_fast_dispatcher_knows_types(device, module):
     fast = _core.FastDispatcher()
     config = _core.LaunchConfig((4, 1, 1), (32, 1, 1))
     a, x, y, z = (floats(device, 100, value) for value in (0.0, 1.0, 2.0, 3.0))
-    assert fast.call(config, (a, x, y, z)) is False
+    assert fast.call(config, (a, x, y, z)) == 0
     launcher = _core.Launcher(module.kernel("axpy"), ["array(float32,1,C)"] * 4)
     fast.add(["array(float32,1,C)"] * 4, launcher)
-    assert fast.call(config, (a, x, y, z)) is True
-    assert fast.call(config, (a, x, y, 1)) is False
-    assert fast.call(config, (a, x, y, "text")) is False
+    assert fast.call(config, (a, x, y, z)) == 1
+    assert fast.call(config, (a, x, y, 1)) == 0
+    assert fast.call(config, (a, x, y, "text")) == 0
     assert struct.unpack("<100f", read(device, a._address, 400)) == (7.0,) * 100
     out = device.allocate(40)
     fast.add(["uint64", "bool", "int64", "int64", "float64", "float64", "float64", "complex128"],
              _core.Launcher(module.kernel("scalars"), SCALARS))
     target = _core.ArrayBase(out.address, (), (), "uint64", out)
-    assert fast.call(config, (target, True, 1, 2, 0.5, 1.5, 2.5, 1j)) is True
+    assert fast.call(config, (target, True, 1, 2, 0.5, 1.5, 2.5, 1j)) == 1
     assert read(device, out.address, 12)[4:] == struct.pack("<iI", 1, 2)
+
+
+def test_fast_dispatcher_copies_numpy_arrays_in_and_out(device, module):
+    np = pytest.importorskip("numpy")
+    fast = _core.FastDispatcher()
+    fast.add(["array(float32,1,C)"] * 4, _core.Launcher(module.kernel("axpy"), ["array(float32,1,C)"] * 4))
+    config = _core.LaunchConfig(32, 32)
+    a, x, y, z = (np.full(1000, value, np.float32) for value in (0, 1, 2, 3))
+    free = device.memory_info()[0]
+    assert fast.call(config, (a, x, y, z)) == 2
+    assert (a == 7).all() and device.memory_info()[0] == free
+    on_device = floats(device, 1000, 5.0)
+    assert fast.call(config, (a, a, on_device, y)) == 2
+    assert (a == 17).all() or (a == 7).all()  # two copies of `a`; the one that goes back last wins
+    assert fast.call(config, (a[::2], x, y, z)) == 0
+    assert fast.call(config, (a.astype("f8"), x, y, z)) == 0
+    assert fast.call(config, (a.astype(">f4"), x, y, z)) == 0
+    assert fast.call(config, (a[:0], x, y, z)) == 0
+    assert fast.call(config, (a.reshape(10, 100), x, y, z)) == 0
+    assert fast.call(config, (np.zeros(3, "M8[s]"), x, y, z)) == 0
+    assert fast.call(config, (np.zeros(3, "f4,i4"), x, y, z)) == 0
+    a.flags.writeable = False
+    assert fast.call(config, (a, x, y, z)) == 0
+    a.flags.writeable = True
+    a.resize(2000)  # no buffer is held any more
+
+
+def test_fast_dispatcher_tells_layouts_apart(device, module):
+    np = pytest.importorskip("numpy")
+    launcher = _core.Launcher(module.kernel("store_far"), ["ptr(int32)"])
+    for array, name in ((np.zeros((2, 3), "i4"), "array(int32,2,C)"), (np.zeros((2, 3), "c8").T, "array(complex64,2,F)"),
+                        (np.zeros((1, 3), "u2"), "array(uint16,2,C)"), (np.zeros((1, 1, 3), "?"), "array(bool,3,C)")):
+        fast = _core.FastDispatcher()
+        fast.add([name], launcher)
+        # Found by its type, but the launcher does not take an array.
+        assert fast.call(_core.LaunchConfig(1, 1), (array,)) == 0
+        for other in ("array(int32,2,F)", "array(complex64,2,C)"):
+            fast.clear()
+            fast.add([other], _core.Launcher(module.kernel("axpy"), ["array(int32,2,C)"]))
+            assert fast.call(_core.LaunchConfig(1, 1), (array,)) == 0
+
+
+def test_fast_dispatcher_knows_numpy_scalars(device, module):
+    np = pytest.importorskip("numpy")
+    out = device.allocate(40)
+    target = _core.ArrayBase(out.address, (), (), "pointer", out)
+    fast = _core.FastDispatcher()
+    fast.add(["pointer", "bool", "int32", "uint64", "float16", "float32", "float64", "complex64"],
+             _core.Launcher(module.kernel("scalars"), SCALARS))
+    values = (np.bool_(True), np.int32(-3), np.uint64(9), np.float16(0.25), np.float32(1.5), np.float64(2.5),
+              np.complex64(1 - 1j))
+    assert fast.call(_core.LaunchConfig(1, 1), (target, *values)) == 1
+    assert struct.unpack("<?3xiQe2xfdff", read(device, out.address, 40)) == (True, -3, 9, 0.25, 1.5, 2.5, 1.0, -1.0)
+    assert fast.call(_core.LaunchConfig(1, 1), (target, True, np.int64(1), *values[2:])) == 0
+
+
+def test_launch_config_normalises(device):
+    config = _core.LaunchConfig(4, (8, 2), _core.Stream(device), 256, True)
+    assert (config.grid, config.block, config.smem, config.cooperative) == ((4, 1, 1), (8, 2, 1), 256, True)
+    with pytest.raises(ValueError):
+        _core.LaunchConfig((1, 1, 1, 1), 1)
+    with pytest.raises(TypeError):
+        _core.LaunchConfig(1.5, 1)
 
 
 def test_streams_events_and_host_functions(device):
