@@ -1,0 +1,1 @@
+"""Devices, contexts, memory, streams and events, under the module names of Numba's driver layer."""
