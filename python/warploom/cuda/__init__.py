@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from . import cg, fp16, registry, types
+from . import api, cg, cudadrv, fp16, registry, types
+from .api import *  # noqa: F401,F403
 from .args import In, InOut, Out
 from .compiler import (compile, compile_all, compile_for_current_device, compile_ptx, compile_ptx_for_current_device)
 from .core import config
 from .decorators import declare_device, jit
+from .cudadrv import devicearray, devices, driver
+from .cudadrv._ipc import IpcHandle
+from .cudadrv.driver import (BaseCUDAMemoryManager, GetIpcHandleMixin, HostOnlyCUDAMemoryManager, MappedMemory,
+                             MemoryInfo, MemoryPointer, PinnedMemory, set_memory_manager)
+from .cudadrv.error import CudaSupportError
+from .cudadrv.linkable_code import LTOIR, Archive, Cubin, CUSource, Fatbin, LinkableCode, Object, PTXSource
 from .errors import KernelRuntimeError
 from .stubs import *  # noqa: F401,F403
 from .types import *  # noqa: F401,F403

@@ -16,6 +16,16 @@ from .cudadrv._memory import MemoryPointer, bytes_of
 from .cudadrv._streams import Event, Stream
 from .cudadrv._streams import event_elapsed_time as _elapsed
 
+__all__ = [
+    "as_cuda_array", "close", "cuda_error", "current_context", "default_stream", "defer_cleanup", "detect",
+    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
+    "from_cuda_array_interface", "get_current_device", "gpus", "is_available", "is_bfloat16_supported",
+    "is_cuda_array", "is_float16_supported", "is_fp8_supported", "is_supported_version", "legacy_default_stream",
+    "list_devices", "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array",
+    "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start", "profile_stop",
+    "profiling", "require_context", "select_device", "stream", "synchronize", "to_device",
+]
+
 require_context = devices.require_context
 current_context = devices.get_context
 gpus = devices.gpus

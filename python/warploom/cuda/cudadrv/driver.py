@@ -679,7 +679,7 @@ def profiling() -> Iterator[None]:
 
 
 def __getattr__(name: str):
-    if name in ("IpcHandle", "_CudaIpcImpl", "_StagedIpcImpl"):
+    if name in ("IpcHandle", "IpcArrayHandle"):
         from . import _ipc
 
         return getattr(_ipc, name)
