@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
@@ -56,7 +55,7 @@ def _exists(name: str) -> bool:
         return False
 
 
-class _AliasLoader(importlib.abc.Loader):
+class _AliasLoader:
     """Hands out the module that already exists: one object under two names, never a second copy."""
 
     def __init__(self, target: str):
@@ -72,7 +71,7 @@ class _AliasLoader(importlib.abc.Loader):
         module.__spec__ = self._own_spec
 
 
-class AliasFinder(importlib.abc.MetaPathFinder):
+class AliasFinder:
     """Finds `numba`, `numba.cuda[.x]`, `numba.core.{errors,types,…}` and the same under `numba_cuda_mlir`."""
 
     def find_spec(self, fullname: str, path=None, target=None) -> Optional[importlib.machinery.ModuleSpec]:

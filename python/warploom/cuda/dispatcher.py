@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import launchconfig, typeconv, types
+from . import kernel_exceptions, launchconfig, typeconv, types
 from .args import ArgHint, wrap_arg
 from .compiler import NOT_VOID, Compiled, check_launch_bounds, compile_function, default_cc
 from .core import config
@@ -73,7 +73,7 @@ class _Kernel:
         self.debug = bool(self.options["debug"])
         self.lineinfo = bool(self.options["lineinfo"])
         self.max_registers = self.options.get("max_registers")
-        self._bound: Dict[int, _Bound] = {}
+        self._bound: Dict[Tuple[int, int], _Bound] = {}
         self._lock = threading.Lock()
 
     @property
@@ -101,17 +101,18 @@ class _Kernel:
         from .cudadrv import devices
 
         context = devices.get_context()
-        bound = self._bound.get(id(context))
-        if bound is None or bound.context is not context:
+        key = (context.handle, context._generation)
+        bound = self._bound.get(key)
+        if bound is None:
             with self._lock:
-                bound = self._load(context)
-                self._bound[id(context)] = bound
+                bound = self._bound.get(key)
+                if bound is None:
+                    bound = self._bound[key] = self._load(context)
         return bound
 
     def _load(self, context) -> _Bound:
         from warploom import _core
 
-        from . import kernel_exceptions
         from .cudadrv._calls import call
 
         bound = _Bound()
@@ -151,18 +152,19 @@ class _Kernel:
         core_stream = None if isinstance(stream, int) and stream == 0 else _streams.core_stream(stream, bound.context)
         call("cuLaunchKernel", bound.launcher.launch, griddim, blockdim, core_stream, sharedmem, self.cooperative,
              tuple(prepared))
+        error = None
         if self.debug and bound.record is not None:
-            if core_stream is None:
-                bound.context._core_device.synchronize()
-            else:
-                core_stream.synchronize()
+            call("cuStreamSynchronize", bound.context._core_device.synchronize if core_stream is None
+                 else core_stream.synchronize)
             error = bound.record.take()
-            if error is not None:
-                for write_back in after:
-                    write_back()
-                raise error
         for write_back in after:
-            write_back()
+            # All arrays come back, also when the first one reports that the kernel has failed.
+            try:
+                write_back()
+            except Exception as failure:
+                error = error or failure
+        if error is not None:
+            raise error
 
     def __call__(self, *args, **kwargs):
         raise ValueError(missing_launch_config_msg)
@@ -323,7 +325,7 @@ class _LaunchConfiguration:
         self.sharedmem = sharedmem
         self.pre_launch_callbacks: List[Callable] = []
         self.args = None
-        self._fast = None
+        self._fast = None  # the fast path, once this launch may use it
         self._core_config = None
         self._warn_low_occupancy()
 
@@ -337,9 +339,13 @@ class _LaunchConfiguration:
                                                   "under-utilization due to low occupancy."), stacklevel=4)
 
     def __call__(self, *args, **kwargs):
-        fast = self._fast
-        if fast is not None and not kwargs and fast(self._core_config, args):
-            return None
+        path = self._fast
+        if path is not None and not kwargs and not self.pre_launch_callbacks and path.usable():
+            done = path.call(self._core_config, args)
+            if done:
+                if done == 2 and kernel_exceptions.watched:
+                    kernel_exceptions.raise_pending()
+                return None
         return self.dispatcher._launch(self, args, kwargs)
 
     def __getstate__(self):
@@ -596,7 +602,7 @@ class CUDADispatcher:
     # ---- the fast path: device arrays and plain numbers, packed in C++ ----
 
     def _prepare_fast(self, launch: _LaunchConfiguration) -> None:
-        if self._fast is not None and not launch.pre_launch_callbacks:
+        if self._fast is not None:
             self._fast.arm(launch)
 
     def _learn_fast(self, kernel: _Kernel, args: tuple, launch: _LaunchConfiguration) -> None:

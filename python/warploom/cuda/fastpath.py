@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from . import types
 
 
 def learn(dispatcher, kernel, args: tuple, launch) -> None:
     """After a launch the long way: let the next one with the same argument types go the short way if it can.
 
-    Not for kernels that must be looked after on the host: those that may raise in debug mode, cooperative ones,
-    dispatchers with extensions, and arguments that are not plain numbers or device arrays.
+    Not for kernels that must be looked after on the host (debug mode, cooperative ones), dispatchers with extensions,
+    and arguments other than numbers and arrays.
     """
     from warploom import _core
+
     from .cudadrv import devices
 
     if launch.pre_launch_callbacks or dispatcher.extensions or kernel.debug or kernel.cooperative:
         return
-    if not all(isinstance(t, (types.Array, types.Integer, types.Float, types.Complex, types.Boolean))
-               for t in kernel.argtypes):
+    plain = (types.Array, types.Integer, types.Float, types.Complex, types.Boolean)
+    if not all(isinstance(t, plain) for t in kernel.argtypes):
+        return
+    given = [dispatcher.typeof_pyval(a) for a in args]
+    if not all(isinstance(t, plain) for t in given):
         return
     context = devices.get_context()
-    if dispatcher._fast is None:
-        dispatcher._fast = FastPath(_core.FastDispatcher(), context)
-    fast = dispatcher._fast
-    if fast.context is not context:
-        return
-    fast.add(kernel)
+    fast: Optional[FastPath] = dispatcher._fast
+    if fast is None or not fast.of(context):
+        fast = dispatcher._fast = FastPath(_core.FastDispatcher(), context)
+    fast.add(kernel, given)
     fast.arm(launch)
 
 
@@ -33,28 +37,45 @@ class FastPath:
     """A dispatcher's fast launches on one device."""
 
     def __init__(self, core, context):
+        from .cudadrv.driver import driver
+
         self.core = core
+        self.call = core.call
         self.context = context
+        self._handle = context.handle
+        self._generation = context._generation
+        self._threads = driver._threads
         self._added = set()
 
-    def add(self, kernel) -> None:
-        """Let C++ recognise the kernel's argument types."""
-        if kernel not in self._added:
-            self._added.add(kernel)
-            self.core.add([t.canonical for t in kernel.argtypes], kernel.bind().launcher)
+    def of(self, context) -> bool:
+        """Whether it serves this context as it is now."""
+        return self.context is context and self._generation == context._generation
+
+    def usable(self) -> bool:
+        """Whether the context it serves is the calling thread's current one, and has not been reset."""
+        try:
+            return self._threads.stack[-1] == self._handle and self.context._generation == self._generation
+        except (AttributeError, IndexError):
+            return False
+
+    def add(self, kernel, given) -> None:
+        """Let C++ recognise these argument types, and launch the kernel for them."""
+        names = tuple(t.canonical for t in given)
+        if names not in self._added:
+            self._added.add(names)
+            self.core.add(list(names), kernel.bind().launcher)
 
     def arm(self, launch) -> None:
         """Let this launch configuration try the short way first."""
         from warploom import _core
+
         from .cudadrv import _streams
 
         stream = launch.stream
-        if isinstance(stream, int):
-            if stream != 0:
-                return
-            core_stream = None
-        else:
-            core_stream = _streams.core_stream(stream, self.context)
-        if launch._core_config is None:
-            launch._core_config = _core.LaunchConfig(launch.griddim, launch.blockdim, core_stream, launch.sharedmem, False)
-        launch._fast = self.core.call
+        if isinstance(stream, int) and stream != 0:
+            return
+        if launch._core_config is None or launch._fast is not self:
+            core_stream = None if isinstance(stream, int) else _streams.core_stream(stream, self.context)
+            launch._core_config = _core.LaunchConfig(launch.griddim, launch.blockdim, core_stream, launch.sharedmem,
+                                                     False)
+        launch._fast = self

@@ -63,7 +63,8 @@ def _make(cls, arguments) -> BaseException:
         return error
 
 
-_watched: List[ErrorRecord] = []
+# The records to look at; empty while no kernel that may raise has been loaded.
+watched: List[ErrorRecord] = []
 _lock = threading.Lock()
 
 
@@ -71,7 +72,7 @@ def watch(record: ErrorRecord) -> None:
     """Look at the record whenever the device has been waited for."""
     global _hooked
     with _lock:
-        _watched.append(record)
+        watched.append(record)
         if not _hooked:
             from .cudadrv._calls import at_synchronize
 
@@ -84,7 +85,7 @@ _hooked = False
 
 def raise_pending() -> None:
     """Raise what a kernel has raised since the last call, if anything. The device must be idle."""
-    for record in _watched:
+    for record in watched:
         error = record.take()
         if error is not None:
             raise error

@@ -61,8 +61,7 @@ def _register_all() -> None:
             # Names with underscores at both ends are the same objects under a second name.
             if callable(value) and not name.startswith("_") and id(value) not in _names:
                 register(value, prefix + name)
-    for name in dir(np):
-        value = getattr(np, name)
+    for value in list(vars(np).values()):
         if isinstance(value, np.ufunc):
             # np.abs is np.absolute: the ufunc's own name is the one to give.
             register(value, "numpy." + value.__name__)

@@ -99,8 +99,7 @@ def _view(array, shape: Tuple[int, ...], strides: Tuple[int, ...]):
     """A device array over the same memory."""
     from .cudadrv import devicearray
 
-    return devicearray.DeviceNDArray(shape=shape, strides=strides, dtype=array.dtype, stream=array.stream,
-                                     gpu_data=array.gpu_data)
+    return devicearray.DeviceNDArray._view_of(array, 0, shape, strides, array.dtype)
 
 
 def _broadcast(array, loop: Tuple[int, ...], core_ndim: int = 0):
