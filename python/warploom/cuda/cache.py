@@ -15,7 +15,7 @@ from typing import Any, Optional
 
 from .core import config
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 def directory() -> str:

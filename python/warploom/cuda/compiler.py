@@ -24,12 +24,12 @@ NOT_VOID = "CUDA kernel must have void return type."
 class Compiled:
     """A compiled function: PTX and what is known about it.
 
-    `entry` is its name in PTX, `return_type` its type; `exceptions` and `error_global` tell what it may raise;
-    `captured` are objects that must live as long as the code; `from_cache` is True when the disk cache had it.
+    `entry` is its name in PTX, `return_type` its type; `error_global`, `exceptions` (class, arguments) and
+    `exception_places` (file, line, function) tell what it may raise; `llvm` is LLVM IR or empty; `captured` are objects that must live as long as the code; `from_cache` is True when the disk cache had it.
     """
 
-    __slots__ = ("ptx", "entry", "return_type", "types_text", "cooperative", "warnings", "captured", "error_global",
-                 "exceptions", "from_cache")
+    __slots__ = ("ptx", "llvm", "entry", "return_type", "types_text", "cooperative", "warnings", "captured",
+                 "error_global", "exceptions", "exception_places", "from_cache")
 
     def to_json(self) -> Optional[dict]:
         """A JSON value of it, or None if it cannot live on disk."""
@@ -47,15 +47,16 @@ class Compiled:
             return None
         if "enum(" in return_type or "namedtuple(" in return_type or "function(" in return_type:
             return None
-        return {"ptx": self.ptx, "entry": self.entry, "return_type": return_type, "types": self.types_text,
+        return {"ptx": self.ptx, "llvm": self.llvm, "entry": self.entry, "return_type": return_type, "types": self.types_text,
                 "cooperative": self.cooperative, "warnings": [[_class_name(c) or str(c), t] for c, t in self.warnings],
-                "error_global": self.error_global, "exceptions": exceptions}
+                "error_global": self.error_global, "exceptions": exceptions,
+                "exception_places": [list(place) for place in self.exception_places]}
 
     @classmethod
     def from_json(cls, value: dict) -> Optional["Compiled"]:
         """The reverse of to_json, or None if a class it names is no more."""
         self = cls()
-        self.ptx, self.entry = value["ptx"], value["entry"]
+        self.ptx, self.llvm, self.entry = value["ptx"], value["llvm"], value["entry"]
         self.return_type = types.from_canonical(value["return_type"])
         self.types_text, self.cooperative = value["types"], value["cooperative"]
         self.warnings = [(_class_of(c) or c, t) for c, t in value["warnings"]]
@@ -66,6 +67,7 @@ class Compiled:
             if found is None:
                 return None
             self.exceptions.append((found, arguments))
+        self.exception_places = [tuple(place) for place in value["exception_places"]]
         self.from_cache = True
         return self
 
@@ -73,12 +75,13 @@ class Compiled:
     def from_result(cls, result, objects: Sequence[Any]) -> "Compiled":
         """From the compiler's CompileResult; `objects` are the classes that its type names by index."""
         self = cls()
-        self.ptx, self.entry = result.ptx, result.entry
+        self.ptx, self.llvm, self.entry = result.ptx, getattr(result, "llvm", ""), result.entry
         self.return_type = types.from_canonical(result.return_type, objects)
         self.types_text, self.cooperative = result.types, bool(result.cooperative)
         self.warnings = list(result.warnings)
         self.captured, self.error_global = tuple(result.captured), result.error_global
         self.exceptions = list(result.exceptions)
+        self.exception_places = list(getattr(result, "exception_places", ()))
         self.from_cache = False
         return self
 

@@ -124,7 +124,8 @@ class _Kernel:
         bound.record = None
         if self.compiled.error_global:
             address, _ = bound.module.global_(self.compiled.error_global)
-            bound.record = kernel_exceptions.ErrorRecord(address, self.compiled.exceptions, self.py_func, self.debug)
+            bound.record = kernel_exceptions.ErrorRecord(address, self.compiled.exceptions,
+                                                         self.compiled.exception_places, self.py_func)
             if not self.debug:
                 kernel_exceptions.watch(bound.record)
         return bound
@@ -211,8 +212,8 @@ class _Kernel:
         return self.compiled.ptx
 
     def inspect_llvm(self) -> str:
-        """Not available: PTX is what the compiler gives out."""
-        raise NotImplementedError("LLVM IR is not kept; inspect_asm() gives the PTX")
+        """The LLVM IR before optimisation."""
+        return self.compiled.llvm
 
     def inspect_lto_ptx(self, cc=None) -> str:
         """Not available: there is no link-time optimisation."""
@@ -806,8 +807,8 @@ class CUDADispatcher:
         return self._inspect(signature, lambda k: k.compiled.ptx if isinstance(k, _Kernel) else k.ptx)
 
     def inspect_llvm(self, signature=None):
-        """Raises NotImplementedError: PTX is what the compiler gives out."""
-        raise NotImplementedError("LLVM IR is not kept; inspect_asm() gives the PTX")
+        """The LLVM IR for a signature, or a dict of all by argument types."""
+        return self._inspect(signature, lambda k: k.compiled.llvm if isinstance(k, _Kernel) else k.llvm)
 
     def inspect_lto_ptx(self, signature=None):
         """Raises RuntimeError: there is no link-time optimisation."""

@@ -15,13 +15,14 @@ from .errors import KernelRuntimeError
 
 
 class ErrorRecord:
-    """The record of one loaded module. `exceptions[code - 1]` is (class or its name, arguments of the message)."""
+    """The record of one loaded module. `exceptions[code - 1]` is (class or its name, arguments of the message), and
+    `places[code - 1]` (file, line, function), if known."""
 
-    def __init__(self, address: int, exceptions: Sequence[Any], pyfunc, debug: bool):
+    def __init__(self, address: int, exceptions: Sequence[Any], places: Sequence[Any], pyfunc):
         self._words = (ctypes.c_uint32 * 8).from_address(address)
         self._exceptions = exceptions
+        self._places = places
         self._pyfunc = pyfunc
-        self._debug = debug
 
     def take(self) -> Optional[BaseException]:
         """The exception recorded since the last call, or None; the record is cleared. The device must be idle."""
@@ -30,7 +31,10 @@ class ErrorRecord:
             return None
         tid, ctaid, line = list(self._words[1:4]), list(self._words[4:7]), self._words[7]
         self._words[0] = 0
-        where = f"In function {self._pyfunc.__name__!r}, file {self._pyfunc.__code__.co_filename}, line {line}, "
+        file, function = self._pyfunc.__code__.co_filename, self._pyfunc.__name__
+        if code <= len(self._places):
+            file, line, function = self._places[code - 1]
+        where = f"In function {function!r}, file {file}, line {line}, "
         place = f"{where if line else ''}tid={tid} ctaid={ctaid}"
         if code > len(self._exceptions):
             return KernelRuntimeError(f"unknown exception {code}", tid, ctaid)
