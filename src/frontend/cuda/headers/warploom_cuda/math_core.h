@@ -77,13 +77,16 @@ WL_DEVICE double wl_scale(double x, int n) {
   return x * wl_pow2(x, n);
 }
 
+// x = quadrant pi/2 + r + tail.
 struct wl_reduced_f {
   float r;
   int quadrant;
+  float tail;
 };
 struct wl_reduced_d {
   double r;
   int quadrant;
+  double tail;
 };
 
 WL_DEVICE_TABLE unsigned long long wl_two_over_pi[19] = {
@@ -147,10 +150,14 @@ WL_DEVICE wl_reduced_d wl_reduce(double x) {
     double r = wl_fma(j, -0x1.921fb54442d18p+0, x);
     r = wl_fma(j, -0x1.1a62633145c07p-54, r);
     r = wl_fma(j, 0x1.f1976b7ed8fbcp-110, r);
-    return {r, static_cast<int>(j) & 3};
+    const double p = __nvvm_mul_rn_d(j, 0x1.921fb54442d18p+0);
+    const double p_lo = wl_fma(j, 0x1.921fb54442d18p+0, -p);
+    const double tail = wl_fma(j, -0x1.1a62633145c07p-54, ((x - p) - r) - p_lo);
+    return {r, static_cast<int>(j) & 3, tail};
   }
-  if (!(wl_abs(x) < wl_inf(1.0))) return {x - x, 0};
+  if (!(wl_abs(x) < wl_inf(1.0))) return {x - x, 0, 0.0};
   wl_reduced_d large;
+  large.tail = 0.0;
   large.r = wl_reduce_large(x, &large.quadrant);
   return large;
 }
@@ -160,10 +167,11 @@ WL_DEVICE wl_reduced_f wl_reduce(float x) {
     float r = wl_fma(j, -1.5707963705e+00f, x);
     r = wl_fma(j, 4.3711388287e-08f, r);
     r = wl_fma(j, 1.7151245100e-15f, r);
-    return {r, static_cast<int>(j) & 3};
+    return {r, static_cast<int>(j) & 3, 0.0f};
   }
-  if (!(wl_abs(x) < wl_inf(1.0f))) return {x - x, 0};
+  if (!(wl_abs(x) < wl_inf(1.0f))) return {x - x, 0, 0.0f};
   wl_reduced_f large;
+  large.tail = 0.0f;
   large.r = static_cast<float>(wl_reduce_large(x, &large.quadrant));
   return large;
 }

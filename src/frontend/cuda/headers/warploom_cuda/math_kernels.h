@@ -38,6 +38,28 @@ WL_DEVICE double wl_cos_kernel(double r) {
   return wl_poly(z, 1.0, -0.5, 4.16666666666666644e-02, -1.38888888888888873e-03, 2.48015873015845097e-05,
                  -2.75573192212980886e-07, 2.08767557548795943e-09, -1.14704551782169058e-11, 4.74553701731925826e-14);
 }
+// (tan(r) - r) / (r z), z = r^2, |r| <= pi/4.
+WL_DEVICE float wl_tan_kernel(float z) {
+  return wl_poly(z, 3.333333433e-01f, 1.333322972e-01f, 5.399476364e-02f, 2.161878534e-02f, 9.970354848e-03f,
+                 1.172220800e-03f, 3.850906389e-03f);
+}
+WL_DEVICE double wl_tan_kernel(double z) {
+  return wl_poly(z, 3.33333333333333315e-01, 1.33333333333329918e-01, 5.39682539686670779e-02, 2.18694885165589235e-02,
+                 8.86323601536750764e-03, 3.59212081713262878e-03, 1.45590419027359988e-03, 5.89566886944213847e-04,
+                 2.41262754745831461e-04, 8.98784329321471452e-05, 5.58070707303604346e-05, -1.13220496955146451e-05,
+                 3.67994091369714448e-05, -1.84682168637014046e-05, 8.52012651695928939e-06);
+}
+// (tanh(x) - x) / (x z), z = x^2 <= 0.31.
+WL_DEVICE float wl_tanh_kernel(float z) {
+  return wl_poly(z, -3.333333433e-01f, 1.333332360e-01f, -5.396436527e-02f, 2.181497589e-02f, -8.511812426e-03f,
+                 2.505385084e-03f);
+}
+WL_DEVICE double wl_tanh_kernel(double z) {
+  return wl_poly(z, -3.33333333333333315e-01, 1.33333333333333054e-01, -5.39682539682117615e-02,
+                 2.18694885336032131e-02, -8.86323545001783432e-03, 3.59212655719869057e-03, -1.45581695534807926e-03,
+                 5.89891494848674347e-04, -2.38415752693670453e-04, 9.44056800021793904e-05, -3.35108632590410627e-05,
+                 7.74387732554265875e-06);
+}
 // (asin(x) - x) / (x z), z = x^2 <= 1/4.
 WL_DEVICE float wl_asin_kernel(float z) {
   return wl_poly(z, 1.666667312e-01f, 7.498855144e-02f, 4.500138015e-02f, 2.655454166e-02f, 3.808502480e-02f);
@@ -90,9 +112,11 @@ template <class T>
 struct wl_limits;
 template <>
 struct wl_limits<float> {
-  static constexpr float ln2_hi = 6.9314718246e-01f, ln2_lo = -1.9046542121e-09f, log2e = 1.44269504f;
+  static constexpr float ln2_hi = 6.9314718246e-01f, ln2_lo = -1.9046542121e-09f, log2e = 1.44269504f,
+                         log2e_lo = 1.925963034e-08f;
   static constexpr float ln2_short = 0x1.62ep-1f, ln2_rest = 0x1.0bfbe8p-15f;  // n ln2_short is exact
-  static constexpr float log10_2_short = 0x1.344p-2f, log10_2_rest = 0x1.3509f8p-18f, log10e = 0.43429448f;
+  static constexpr float log10_2_short = 0x1.344p-2f, log10_2_rest = 0x1.3509f8p-18f, log10e = 0.43429448f,
+                         log10e_lo = -1.010304995e-08f;
   static constexpr float log2_10 = 3.321928024e+00f;
   static constexpr float log10_2_hi = 3.0103000998e-01f, log10_2_lo = -1.4320989e-08f, ln10_hi = 2.3025851250e+00f,
                          ln10_lo = -3.1975436e-08f;
@@ -104,10 +128,11 @@ struct wl_limits<float> {
 };
 template <>
 struct wl_limits<double> {
-  static constexpr double ln2_hi = 0x1.62e42fefa39efp-1, ln2_lo = 0x1.abc9e3b39803fp-56, log2e = 0x1.71547652b82fep+0;
+  static constexpr double ln2_hi = 0x1.62e42fefa39efp-1, ln2_lo = 0x1.abc9e3b39803fp-56, log2e = 0x1.71547652b82fep+0,
+                          log2e_lo = 0x1.777d0ffda0d24p-56;
   static constexpr double ln2_short = 0x1.62e42feep-1, ln2_rest = 0x1.a39ef35793c76p-33;
   static constexpr double log10_2_short = 0x1.34413508p-2, log10_2_rest = 0x1.f79fef311f12bp-34,
-                          log10e = 0x1.bcb7b1526e50ep-2;
+                          log10e = 0x1.bcb7b1526e50ep-2, log10e_lo = 0x1.95355baaafad3p-57;
   static constexpr double log2_10 = 3.321928094887362;
   static constexpr double log10_2_hi = 0x1.34413509f79ffp-2, log10_2_lo = -0x1.9dc1da994fd21p-59,
                           ln10_hi = 0x1.26bb1bbb55516p+1, ln10_lo = -0x1.f48ad494ea3e9p-53;
@@ -185,15 +210,17 @@ WL_DEVICE T wl_expm1(T x) {
   if (x > L::exp_max) return wl_exp(x);
   const T c = x < T(-50) ? T(-50) : x;
   const T n = wl_rint(c * L::log2e);
-  T r = wl_fma(n, -L::ln2_hi, c);
-  r = wl_fma(n, -L::ln2_lo, r);
-  const T p = wl_fma(r * r, wl_exp_kernel(r), r);
-  if (wl_is_nan(n)) return p;
+  // n ln2 in two parts, the first subtraction exact, and what the second one loses.
+  const T rough = wl_fma(n, -L::ln2_short, c);
+  const T r = wl_fma(n, -L::ln2_rest, rough);
+  const T low = wl_fma(r * r, wl_exp_kernel(r), wl_fma(n, -L::ln2_rest, rough - r));
+  if (wl_is_nan(n)) return n;
   const int k = static_cast<int>(n);
-  if (k == 0) return x == T(0) ? x : p;
-  // 2^k reaches past the largest exponent only when the result nearly overflows: halve both and double at the end.
-  const T scale = wl_pow2(x, k - 1);
-  return T(2) * (wl_fma(p, scale, scale - T(0.5)));
+  if (k == 0) return x == T(0) ? x : r + low;
+  // 2^k reaches past the largest exponent only when the result nearly overflows: halve all and double at the end.
+  const T scale = wl_pow2(x, k - 1), base = scale - T(0.5);
+  const T sum = wl_fma(scale, r, base);
+  return T(2) * (sum + wl_fma(scale, low, wl_fma(scale, r, base - sum)));
 }
 
 template <class T>
@@ -240,19 +267,28 @@ WL_DEVICE T wl_log(T x) {
   const wl_split<T> m = wl_log_split(x);
   return wl_log_special(x, wl_log_assemble(m.f, m.e, T(0)));
 }
+// log(1+f) scale + whole, where scale is given as a pair: f - f^2/2 as a pair and the rest of the series; whole is zero
+// or larger than the product.
+template <class T>
+WL_DEVICE T wl_log_scaled(T f, T whole, T scale, T scale_lo, T rest) {
+  const T s = wl_div(f, f + T(2));
+  const T half = T(0.5) * f * f;
+  const T hi = wl_fma(T(-0.5) * f, f, f);
+  const T lo = wl_fma(T(-0.5) * f, f, f - hi) + s * (half + wl_log_kernel(s * s));
+  const T sum = wl_fma(hi, scale, whole);
+  return sum + (wl_fma(hi, scale, whole - sum) + wl_fma(lo, scale, wl_fma(hi, scale_lo, rest)));
+}
 template <class T>
 WL_DEVICE T wl_log2(T x) {
   using L = wl_limits<T>;
   const wl_split<T> m = wl_log_split(x);
-  const T v = wl_log_assemble(m.f, T(0), T(0));
-  return wl_log_special(x, m.e + v * L::log2e);
+  return wl_log_special(x, wl_log_scaled(m.f, m.e, L::log2e, L::log2e_lo, T(0)));
 }
 template <class T>
 WL_DEVICE T wl_log10(T x) {
   using L = wl_limits<T>;
   const wl_split<T> m = wl_log_split(x);
-  const T v = wl_log_assemble(m.f, T(0), T(0));
-  return wl_log_special(x, wl_fma(m.e, L::log10_2_short, wl_fma(m.e, L::log10_2_rest, v * L::log10e)));
+  return wl_log_special(x, wl_log_scaled(m.f, m.e * L::log10_2_short, L::log10e, L::log10e_lo, m.e * L::log10_2_rest));
 }
 template <class T>
 WL_DEVICE T wl_log1p(T x) {
@@ -268,7 +304,7 @@ WL_DEVICE T wl_log1p(T x) {
 template <class T>
 WL_DEVICE T wl_sinh(T x) {
   const T a = wl_abs(x);
-  if (!(a < T(18))) return wl_sign(wl_exp(a, T(0), -1), x);
+  if (!(a < T(21))) return wl_sign(wl_exp(a, T(0), -1), x);
   const T t = wl_expm1(a);
   return wl_sign(T(0.5) * (t + wl_div(t, t + T(1))), x);
 }
@@ -282,9 +318,10 @@ template <class T>
 WL_DEVICE T wl_tanh(T x) {
   const T a = wl_abs(x);
   const T c = a < T(22) ? a : T(22);
-  const T t = wl_expm1(c + c);
-  const T value = c < T(0.5) ? wl_div(t, t + T(2)) : T(1) - wl_div(T(2), t + T(2));
-  return wl_is_nan(x) ? x : wl_sign(value, x);
+  const T z = c * c;
+  const T near = wl_fma(c * z, wl_tanh_kernel(z), c);
+  const T far = T(1) - wl_div(T(2), wl_exp(c + c) + T(1));
+  return wl_is_nan(x) ? x : wl_sign(c < T(0.55) ? near : far, x);
 }
 template <class T>
 WL_DEVICE T wl_asinh(T x) {
@@ -394,19 +431,25 @@ WL_DEVICE void wl_sincos(T x, T* sine, T* cosine) {
 template <class T>
 WL_DEVICE T wl_tan(T x) {
   const auto m = wl_reduce(x);
-  const T s = wl_sin_kernel(m.r), c = wl_cos_kernel(m.r);
-  return x == T(0) ? x : (m.quadrant & 1) ? wl_div(-c, s) : wl_div(s, c);
+  const T z = m.r * m.r;
+  const T p = m.r * z * wl_tan_kernel(z);
+  const T rough = m.r + p;
+  const T t = m.r + wl_fma(m.tail, wl_fma(rough, rough, T(1)), p);
+  const bool odd = (m.quadrant & 1) != 0;
+  return x == T(0) ? x : wl_div(odd ? T(-1) : t, odd ? t : T(1));
 }
-// sin(pi x) and cos(pi x): the reduction is exact.
+// sin(pi x) and cos(pi x): the reduction is exact, first to [-1, 1]. Zeros are signed as IEEE 754 has it: a sine's as
+// its argument, a cosine's positive.
 template <class T>
 WL_DEVICE T wl_sinpi(T x, int quarter) {
-  const T j = wl_rint(x + x);
-  const T d = wl_fma(j, T(-0.5), x);
+  const T y = wl_fma(T(-2), wl_rint(x * T(0.5)), x);
+  const T j = wl_rint(y + y);
+  const T d = wl_fma(j, T(-0.5), y);
   const T r = wl_fma(d, wl_limits<T>::pi_hi, d * wl_limits<T>::pi_lo);
-  const T whole = j - T(4) * wl_rint(j * T(0.25) - T(0.375));  // j mod 4 without an integer that may overflow
-  const int q = (static_cast<int>(whole) + quarter) & 3;
+  const int q = (static_cast<int>(j) + quarter) & 3;
   const T v = (q & 1) ? wl_cos_kernel(r) : wl_sin_kernel(r);
-  return !(wl_abs(x) < wl_inf(x)) ? wl_nan(x) : (q & 2) ? -v : v;
+  const T value = (q & 2) ? -v : v;
+  return !(wl_abs(x) < wl_inf(x)) ? wl_nan(x) : value != T(0) ? value : quarter == 0 ? wl_sign(value, x) : T(0);
 }
 
 template <class T>

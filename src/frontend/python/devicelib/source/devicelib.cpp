@@ -5,7 +5,11 @@
 #include "frontend/cuda/headers/warploom_cuda/math_core.h"
 #include "frontend/cuda/headers/warploom_cuda/math_kernels.h"
 #include "frontend/cuda/headers/warploom_cuda/math_power.h"
-#include "special.h"
+#include "special_norm.h"
+#include "fits.h"
+#include "special_error.h"
+#include "special_gamma.h"
+#include "special_bessel.h"
 
 #include "math_entries.h"
 #include "intrinsic_entries.h"

@@ -94,5 +94,52 @@ WL_ENTRY int __nv_signbitf(float x) { return __builtin_bit_cast(int, x) < 0; }
 WL_ENTRY double __nv_nan(const char*) { return wl_nan(1.0); }
 WL_ENTRY float __nv_nanf(const char*) { return wl_nan(1.0f); }
 
+WL_ONE(rcbrt, wl_rcbrt)
+WL_ENTRY double __nv_rsqrt(double x) { return wl_rsqrt(x); }
+WL_ENTRY float __nv_frsqrt_rn(float x) { return wl_rsqrt_rn(x); }
+WL_ENTRY_LONG double __nv_powi(double x, int n) { return wl_powi(x, n); }
+WL_ENTRY_LONG float __nv_powif(float x, int n) { return wl_powi(x, n); }
+WL_ENTRY_LONG double __nv_remquo(double x, double y, int* quotient) { return wl_remquo(x, y, quotient); }
+WL_ENTRY_LONG float __nv_remquof(float x, float y, int* quotient) { return wl_remquo(x, y, quotient); }
+
+#define WL_NORMS(type, suffix)                                                                         \
+  WL_ENTRY type __nv_rhypot##suffix(type x, type y) { return wl_norm4<true>(x, y, type(0), type(0)); } \
+  WL_ENTRY type __nv_norm##suffix(int n, const type* x) { return wl_norm<false>(n, x); }               \
+  WL_ENTRY type __nv_rnorm##suffix(int n, const type* x) { return wl_norm<true>(n, x); }
+WL_NORMS(double, )
+WL_NORMS(float, f)
+#undef WL_NORMS
+#define WL_NORMS(type, name3, name4, kind)                                                 \
+  WL_ENTRY type name3(type x, type y, type z) { return wl_norm4<kind>(x, y, z, type(0)); } \
+  WL_ENTRY type name4(type x, type y, type z, type w) { return wl_norm4<kind>(x, y, z, w); }
+WL_NORMS(double, __nv_norm3d, __nv_norm4d, false)
+WL_NORMS(float, __nv_norm3df, __nv_norm4df, false)
+WL_NORMS(double, __nv_rnorm3d, __nv_rnorm4d, true)
+WL_NORMS(float, __nv_rnorm3df, __nv_rnorm4df, true)
+#undef WL_NORMS
+
+// The long ones stay calls where the optimiser finds them too large to copy.
+#define WL_LONG(name, kernel)                                        \
+  WL_ENTRY_LONG double WL_NAME(name)(double x) { return kernel(x); } \
+  WL_ENTRY_LONG float WL_NAME_F(name)(float x) { return kernel(x); }
+WL_LONG(erfcx, wl_erfcx)
+WL_LONG(erfinv, wl_erfinv)
+WL_LONG(erfcinv, wl_erfcinv)
+WL_LONG(normcdf, wl_normcdf)
+WL_LONG(normcdfinv, wl_normcdfinv)
+WL_LONG(tgamma, wl_tgamma)
+WL_LONG(lgamma, wl_lgamma)
+WL_LONG(j0, wl_j0)
+WL_LONG(j1, wl_j1)
+WL_LONG(y0, wl_y0)
+WL_LONG(y1, wl_y1)
+WL_LONG(cyl_bessel_i0, wl_i0)
+WL_LONG(cyl_bessel_i1, wl_i1)
+WL_ENTRY_LONG double __nv_jn(int n, double x) { return wl_jn(n, x); }
+WL_ENTRY_LONG float __nv_jnf(int n, float x) { return wl_jn(n, x); }
+WL_ENTRY_LONG double __nv_yn(int n, double x) { return wl_yn(n, x); }
+WL_ENTRY_LONG float __nv_ynf(int n, float x) { return wl_yn(n, x); }
+
+#undef WL_LONG
 #undef WL_ONE
 #undef WL_TWO
