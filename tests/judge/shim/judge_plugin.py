@@ -3,6 +3,7 @@ import importlib
 import json
 import os
 import re
+import sys
 import time
 
 import pytest
@@ -42,6 +43,11 @@ def pytest_pycollect_makemodule(module_path, parent):
     return SuiteModule.from_parent(parent, path=module_path)
 
 
+def pytest_collect_directory(path, parent):
+    # A plain folder, so that pytest does not import its __init__.py under a name of its own making.
+    return pytest.Dir.from_parent(parent, path=path)
+
+
 def pytest_collection_modifyitems(items, config):
     done = os.environ.get("WARPLOOM_JUDGE_DONE")
     if done:
@@ -52,7 +58,8 @@ def pytest_collection_modifyitems(items, config):
 
 
 def pytest_collection_finish(session):
-    _write({"collected": [item.nodeid for item in session.items]})
+    placed = [name for finder in sys.meta_path for name in getattr(finder, "placed", ())]
+    _write({"collected": [item.nodeid for item in session.items], "placed": placed})
 
 
 def pytest_collectreport(report):

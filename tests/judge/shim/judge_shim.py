@@ -67,6 +67,7 @@ def _known(module, name):
         ("numba.cuda.cuda_paths", "get_conda_ctk_libdir"): lambda: None,
         ("numba.cuda.typing.cffi_utils", "SUPPORTED"): False,
         ("numba.cuda._compat", "CUDA_CORE_GE_1_0"): False,
+        ("numba.cuda.utils", "PYVERSION"): sys.version_info[:2],
     }
     if (module, name) in table:
         return table[module, name]
@@ -83,34 +84,6 @@ def _imports():
         return {}
     with open(path, encoding="utf-8") as file:
         return json.load(file)
-
-
-class _Numba(types.ModuleType):
-    """The top-level `numba`: types and decorators come from warploom.cuda, jit and njit leave a function alone."""
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if name in ("jit", "njit"):
-            return importlib.import_module("warploom").jit
-        if name == "version_info":
-            return (0, 62, 1)
-        if name == "objmode":
-            return placeholder(name)
-        if name == "errors":
-            return importlib.import_module("warploom.cuda.core.errors")
-        cuda = importlib.import_module("warploom.cuda")
-        for holder in (cuda, getattr(cuda, "types", None)):
-            if hasattr(holder, name):
-                return getattr(holder, name)
-        raise AttributeError(f"module 'numba' has no attribute {name!r}")
-
-
-ALIASES = {
-    "numba.core.errors": "warploom.cuda.core.errors", "numba.core.config": "warploom.cuda.core.config",
-    "numba.core.types": "warploom.cuda.types", "numba.types": "warploom.cuda.types",
-    "numba.np.numpy_support": "warploom.cuda.np.numpy_support",
-}
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -145,10 +118,6 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec):
         name = spec.name
-        if name == "numba":
-            module = _Numba(name)
-            module.__path__, module.__version__ = [], "0.62.1"
-            return module
         product = self._product(name)
         if product:
             module = importlib.import_module(product)
@@ -169,21 +138,29 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     @staticmethod
     def _product(name):
-        """The module of Warploom's that `name` stands for, or None."""
-        product = ALIASES.get(name) or ("warploom" + name[len("numba"):] if name.startswith("numba.cuda") else None)
-        try:
-            return product if product and importlib.util.find_spec(product) else None
-        except ModuleNotFoundError:
-            return None
+        """The module of Warploom's that `name` stands for, as warploom.install() has it, or None."""
+        aliases = importlib.import_module("warploom._install")
+        product = aliases._target_of(name)
+        return product if product and aliases._exists(product) else None
 
     def _is_module(self, name):
         return name in self.modules or name in ("numba.cuda.tests", "numba.cuda.testing") or bool(self._product(name))
 
     def _add_missing(self, module, name):
         for attribute in self.imports.get(name, ()):
-            if not hasattr(module, attribute) and not self._is_module(f"{name}.{attribute}"):
-                self.placed.append(f"{name}.{attribute}")
-                setattr(module, attribute, placeholder(attribute))
+            if not self._has(module, attribute) and not self._is_module(f"{name}.{attribute}"):
+                try:
+                    setattr(module, attribute, _known(name, attribute))
+                except KeyError:
+                    self.placed.append(f"{name}.{attribute}")
+                    setattr(module, attribute, placeholder(attribute))
+
+    @staticmethod
+    def _has(module, attribute):
+        try:
+            return hasattr(module, attribute)
+        except ImportError:  # a lazy attribute whose module is not there
+            return False
 
     def _missing(self, module, name, attribute):
         try:
