@@ -238,7 +238,7 @@ def totals(table: dict, ledger: dict[str, dict]) -> dict[str, collections.Counte
     """{class: counter of outcomes}."""
     result: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
     for key, (outcome, _, _) in table.items():
-        result[ledger.get(key, {}).get("class", "?")][outcome] += 1
+        result[ledger.get(key, {}).get("class", "X")][outcome] += 1
     return result
 
 
@@ -258,10 +258,10 @@ def print_causes(table: dict, ledger: dict[str, dict], classes: str, limit: int,
     """Clusters of failures by message, biggest first, with examples."""
     clusters = collections.defaultdict(list)
     for key, (outcome, reason, _) in table.items():
-        if outcome not in ("pass", "skip") and ledger.get(key, {}).get("class", "A") in classes:
+        if outcome not in ("pass", "skip") and ledger.get(key, {}).get("class", "X") in classes:
             clusters[shape_of(reason)].append((key, reason))
     for shape, members in sorted(clusters.items(), key=lambda item: -len(item[1]))[:limit]:
-        kinds = collections.Counter(ledger.get(key, {}).get("class", "?") for key, _ in members)
+        kinds = collections.Counter(ledger.get(key, {}).get("class", "X") for key, _ in members)
         label = " ".join(f"{c}{n}" for c, n in sorted(kinds.items()))
         print(f"{len(members):4d} [{label}] {members[0][1][:300]}", file=out)
         for key, _ in members[:3]:
@@ -271,7 +271,7 @@ def print_causes(table: dict, ledger: dict[str, dict], classes: str, limit: int,
 def print_files(table: dict, ledger: dict[str, dict], out=None) -> None:
     rows = collections.defaultdict(collections.Counter)
     for key, (outcome, _, _) in table.items():
-        if ledger.get(key, {}).get("class", "A") in JUDGED:
+        if ledger.get(key, {}).get("class", "X") in JUDGED:
             rows[key.split("::")[0]]["pass" if outcome == "pass" else "skip" if outcome == "skip" else "fail"] += 1
     for name, counts in sorted(rows.items(), key=lambda row: -row[1]["fail"]):
         print(f"{counts['pass']:4d} pass {counts['fail']:4d} fail {counts['skip']:4d} skip  {name}", file=out)
@@ -314,7 +314,8 @@ def bless(table: dict, ledger: dict[str, dict], force: bool) -> int:
     """Takes the outcomes into the ledger; a test that passed must not become a failure unless forced."""
     refused = 0
     for key, (outcome, reason, _) in table.items():
-        entry = ledger.setdefault(key, {"id": key, "class": "?", "expected": "fail", "reason": ""})
+        # Files that skip themselves as a whole where Numba is absent are not in the ledger's skeleton: internals.
+        entry = ledger.setdefault(key, {"id": key, "class": "X", "expected": "fail", "reason": ""})
         got = "fail" if outcome in KILLED else outcome
         if entry["expected"] == "pass" and got != "pass" and not force:
             refused += 1
@@ -387,7 +388,7 @@ def main() -> int:
     print(headline(result, ledger), f"in {time.monotonic() - began:.0f} s")
     if options.list_failures:
         for key, (outcome, reason, _) in sorted(table.items()):
-            if outcome not in ("pass", "skip") and ledger.get(key, {}).get("class", "A") in options.classes:
+            if outcome not in ("pass", "skip") and ledger.get(key, {}).get("class", "X") in options.classes:
                 print(f"{outcome} {key}: {reason[:200]}")
     if options.show:
         for key, (outcome, reason, text) in sorted(table.items()):
@@ -399,7 +400,7 @@ def main() -> int:
         with open(options.publish, "w", encoding="utf-8") as out:
             print(time.strftime("%H:%M UTC", time.gmtime()), headline(result, ledger), file=out)
             print("\nCAUSES of A+B+D+P failures (class counts, first message, tests)", file=out)
-            print_causes(table, ledger, "ABDP?", 80, out)
+            print_causes(table, ledger, "ABDP", 80, out)
             print("\nOTHER CAUSES (L R K M N)", file=out)
             print_causes(table, ledger, "LRKMN", 25, out)
             print("\nNAMES that the suite imports and modules of ours lack:", *sorted(runner.placed), file=out)

@@ -34,7 +34,7 @@ def placeholder(name):
     def new(cls, *arguments, **keywords):
         if "_placeholder" not in cls.__dict__:  # a test's own class derived from a placeholder
             return super(made, cls).__new__(cls)
-        return _Refusal(name, *arguments)
+        return _Refusal(name)
 
     base = Exception if name.endswith(("Error", "Exception", "Warning")) else object
     made = _PlaceholderType(name, (base,), {"__new__": new, "_placeholder": name, "__module__": __name__})
@@ -42,15 +42,14 @@ def placeholder(name):
 
 
 class _Refusal:
-    """What calling a placeholder gives: fine as a decorator, an error as soon as a test asks it for something."""
+    """What calling a placeholder gives: it may decorate, but what it decorated is an error as soon as a test uses it."""
 
-    def __init__(self, name, *decorated):
+    def __init__(self, name):
         self._name = name
-        self._decorated = decorated
 
     def __call__(self, *arguments, **keywords):
         if len(arguments) == 1 and not keywords and isinstance(arguments[0], (types.FunctionType, type)):
-            return arguments[0]
+            return self
         raise NotImplementedError(f"{self._name} is not part of Warploom")
 
     def __getattr__(self, name):
