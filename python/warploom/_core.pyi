@@ -1,0 +1,296 @@
+"""Devices, memory, streams, modules and launches of Warploom, for the Python package on top of it."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Literal, Optional, Sequence, TypedDict, Union
+
+# Extents in x, y and z; those left out are 1.
+Extents = Union[int, Sequence[int]]
+# An array argument: an ArrayBase, or (address, shape, strides in bytes).
+ArrayArgument = Union["ArrayBase", tuple[int, Sequence[int], Sequence[int]]]
+
+version: str
+
+class Error(RuntimeError):
+    """An error of the device or of a call. str() has the message and all that follows, on several lines."""
+
+    id: int  # stable number, shown as "WL1002"
+    name: str  # stable name, such as "out_of_memory"
+    cuda_code: int  # the CUresult that the CUDA driver would return
+    message: str
+    where: str  # kernel, block, thread, allocation; may be empty
+    remedy: str  # what to do about it; may be empty
+    excerpt: str  # the line of the source or PTX with a caret below; may be empty
+    file: str
+    line: int  # from 1; 0 when unknown
+    column: int
+
+class _Properties(TypedDict):
+    name: str
+    profile: str
+    compute_capability_major: int
+    compute_capability_minor: int
+    warp_size: int
+    multiprocessors: int
+    max_threads_per_block: int
+    max_threads_per_multiprocessor: int
+    max_blocks_per_multiprocessor: int
+    max_block: tuple[int, int, int]
+    max_grid: tuple[int, int, int]
+    shared_memory_per_block: int
+    max_shared_memory_per_block: int
+    shared_memory_per_multiprocessor: int
+    registers_per_multiprocessor: int
+    total_memory: int
+
+class _Attributes(TypedDict):
+    static_shared_bytes: int
+    local_bytes: int
+    registers: int
+    max_threads_per_block: int
+    const_bytes: int
+
+class Device:
+    """A device and its context; it closes with the last object made on it."""
+
+    @staticmethod
+    def open(
+        name: str = "cpu",
+        *,
+        threads: int = 0,
+        profile: str = "h200",
+        deterministic: bool = False,
+        unoptimised: bool = False,
+        memory_limit: int = 0,
+    ) -> Device:
+        """Opens a device; 0 threads: one for each core; memory_limit in bytes, 0: the profile's.
+
+        Environment variables WARPLOOM_* override the fields they name.
+        """
+
+    @staticmethod
+    def profiles() -> list[str]:
+        """Names of the GPUs that a device can model."""
+
+    @property
+    def properties(self) -> _Properties:
+        """The modelled GPU, sizes in bytes (cuDeviceGetAttribute)."""
+
+    def memory_info(self) -> tuple[int, int]:
+        """(free, total) bytes of device memory (cuMemGetInfo)."""
+
+    def allocate(self, nbytes: int) -> Memory:
+        """Device memory, 256-byte aligned, contents unspecified (cuMemAlloc)."""
+
+    def allocate_host(self, nbytes: int, flags: int = 0) -> Memory:
+        """Zeroed host memory that kernels may access at the same address.
+
+        Pinned, mapped and managed memory are all this on the CPU, so flags (of cuMemHostAlloc or cuMemAllocManaged)
+        change nothing.
+        """
+
+    def register_host(self, address: int, nbytes: int) -> None:
+        """Lets kernels access host memory that is there already (cuMemHostRegister)."""
+
+    def unregister_host(self, address: int) -> None:
+        """Ends a registration, after the work queued so far; ValueError when there is none at the address."""
+
+    def load_ptx(self, text: str, name: str = "<ptx>") -> Module:
+        """Loads PTX text; name stands in messages."""
+
+    def synchronize(self) -> None:
+        """Waits for all work of all streams; raises the error of asynchronous work, if there was one."""
+
+    def reset(self) -> None:
+        """Frees all memory, forgets errors; what was made before raises when used."""
+
+    @property
+    def default_stream(self) -> Stream:
+        """The legacy default stream; its handle is 0."""
+
+    def copy(self, dst: int, src: int, nbytes: int, stream: Optional[Stream] = None) -> None:
+        """Copies bytes between addresses of host or device.
+
+        Without a stream, or with the default stream, it returns when done; with another it is queued, and the memory
+        must stay as it is until then.
+        """
+
+    def fill(self, dst: int, value: int, width: int, count: int, stream: Optional[Stream] = None) -> None:
+        """Writes the lowest width (1, 2, 4, 8) bytes of value count times (cuMemsetD8 and its siblings)."""
+
+def finish_devices() -> None:
+    """Waits for the work of every device and prints what went wrong; called when the interpreter ends."""
+
+class Memory:
+    """An allocation; it goes back when free() is called or the object dies, after the work queued until then."""
+
+    @property
+    def address(self) -> int:
+        """Address on the device (and on the host, for host memory); 0 for no bytes."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+    def free(self) -> None:
+        """Gives the memory back after the work queued so far (cuMemFree); does nothing a second time."""
+
+class Event:
+    """A point in a stream's work (cuEventCreate)."""
+
+    def __init__(self, device: Device, timing: bool = True) -> None: ...
+    def record(self, stream: Optional[Stream] = None) -> None:
+        """Captures the work queued so far on the stream, or on the default stream."""
+
+    def query(self) -> bool:
+        """True when the captured work has finished, and for an event that was never recorded."""
+
+    def synchronize(self) -> None:
+        """Waits for the captured work."""
+
+    @staticmethod
+    def elapsed_ms(start: Event, end: Event) -> float:
+        """Milliseconds between two recorded events that have been reached."""
+
+class Stream:
+    """A queue of work that runs in order (cuStreamCreateWithPriority)."""
+
+    def __init__(self, device: Device, blocking: bool = True, priority: int = 0) -> None: ...
+    @property
+    def handle(self) -> int:
+        """A number of its own for each stream; 0 for the default stream."""
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the default stream and this one wait for each other."""
+
+    @property
+    def priority(self) -> int:
+        """Lower is more urgent; a hint that the CPU device does not use."""
+
+    def synchronize(self) -> None:
+        """Waits for all work queued so far; raises the error of asynchronous work, if there was one."""
+
+    def query(self) -> bool:
+        """True when all work queued so far has finished."""
+
+    def wait(self, event: Event) -> None:
+        """Work queued later waits for what the event captured."""
+
+    def host_function(self, function: Callable[[], object]) -> None:
+        """Queues a call of function() on a thread of the library, with the GIL held (cuLaunchHostFunc).
+
+        It must not wait for the device; an exception in it becomes host_function_failed at the next synchronising call.
+        """
+
+class Module:
+    """Loaded PTX."""
+
+    def kernel(self, name: str) -> Kernel:
+        """Finds a kernel by its name in PTX or its C++ name."""
+
+    def kernel_names(self) -> list[str]:
+        """Names in PTX of all kernels."""
+
+    def global_(self, name: str) -> tuple[int, int]:
+        """(address, bytes) of a variable (cuModuleGetGlobal)."""
+
+class Kernel:
+    """A kernel of a module; keeps the module loaded."""
+
+    @property
+    def name(self) -> str:
+        """The name in PTX."""
+
+    @property
+    def demangled_name(self) -> str:
+        """The C++ name with its parameter types; name when it is not mangled."""
+
+    def attributes(self) -> _Attributes:
+        """What a launch needs (cuFuncGetAttribute). Compiles the kernel."""
+
+    def parameters(self) -> list[tuple[str, int, int, int]]:
+        """(name, offset, bytes, alignment) of each parameter."""
+
+    def max_active_blocks(self, block: Extents, smem: int = 0) -> int:
+        """Blocks with smem bytes of dynamic shared memory that one multiprocessor holds at once."""
+
+class ArrayBase:
+    """Where an array lies in device memory. Immutable; subclasses add the rest."""
+
+    def __init__(
+        self, address: int, shape: Sequence[int], strides: Sequence[int], type_name: str, owner: object = None
+    ) -> None:
+        """strides in bytes; type_name: the canonical type, such as array(float32,1,C); owner is kept alive."""
+
+    @property
+    def _address(self) -> int: ...
+    @property
+    def _shape(self) -> tuple[int, ...]: ...
+    @property
+    def _strides(self) -> tuple[int, ...]: ...
+    @property
+    def _type_name(self) -> str: ...
+    @property
+    def _owner(self) -> Any: ...
+
+class LaunchConfig:
+    """Shape and place of a launch (cuLaunchKernel)."""
+
+    def __init__(
+        self,
+        grid: Extents,
+        block: Extents,
+        stream: Optional[Stream] = None,
+        smem: int = 0,
+        cooperative: bool = False,
+    ) -> None:
+        """smem: bytes of dynamic shared memory for each block."""
+
+    @property
+    def grid(self) -> tuple[int, int, int]: ...
+    @property
+    def block(self) -> tuple[int, int, int]: ...
+    @property
+    def smem(self) -> int: ...
+    @property
+    def cooperative(self) -> bool: ...
+
+class Launcher:
+    """A kernel and the canonical types of its arguments."""
+
+    def __init__(self, kernel: Kernel, arg_types: Sequence[str]) -> None:
+        """Raises ValueError for a type that no kernel takes as an argument."""
+
+    def launch(
+        self,
+        grid: Extents,
+        block: Extents,
+        stream: Optional[Stream],
+        smem: int,
+        cooperative: bool,
+        args: Sequence[Any],
+    ) -> None:
+        """Queues a launch.
+
+        An array argument is an ArrayArgument; scalars are cast to their type: integers wrap, real numbers are
+        truncated, complex numbers raise TypeError.
+        """
+
+class FastDispatcher:
+    """Launchers of one kernel by the types of its arguments."""
+
+    def __init__(self) -> None: ...
+    def add(self, arg_types: Sequence[str], launcher: Launcher) -> None:
+        """Calls whose arguments have these canonical types use the launcher, whose own types may differ: it casts."""
+
+    def clear(self) -> None:
+        """Forgets all launchers."""
+
+    def call(self, config: LaunchConfig, args: tuple[Any, ...]) -> Literal[0, 1, 2]:
+        """Launches, when it can tell the types of all arguments and has a launcher for them.
+
+        0: it cannot, and did nothing. 1: the launch is queued. 2: it has been done, because contiguous NumPy arrays in
+        host memory were copied to the device before it and back after it. It knows exact int, float, bool and complex,
+        NumPy scalars, ArrayBase, and writable, contiguous NumPy arrays of 1 to 8 dimensions with native elements.
+        """
