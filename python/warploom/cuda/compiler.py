@@ -149,7 +149,7 @@ def compile_function(pyfunc, arg_types: Sequence[types.Type], *, device: bool, o
             if value is not None:
                 found = Compiled.from_json(value)
                 if found is not None:
-                    _warn(found)
+                    _tell(pyfunc, found)
                     return found
     objects: List[Any] = []
     names = [ty.canonical_with(objects) for ty in arg_types]
@@ -159,11 +159,27 @@ def compile_function(pyfunc, arg_types: Sequence[types.Type], *, device: bool, o
         value = compiled.to_json()
         if value is not None:
             cache.store(digest, value)
-    _warn(compiled)
+    _tell(pyfunc, compiled)
     return compiled
 
 
-def _warn(compiled: Compiled) -> None:
+def _dump(title: str, name: str, text: str) -> None:
+    print(f"{title} {name}".center(80, "-"))
+    print(text)
+    print("=" * 80)
+
+
+def _tell(pyfunc, compiled: Compiled) -> None:
+    """Print what NUMBA_DUMP_BYTECODE, _LLVM and _ASSEMBLY ask for, and give the compiler's warnings."""
+    if config.DUMP_BYTECODE:
+        import dis
+
+        lines = (f"{i.offset}: {i.opname}(arg={i.arg}, {i.argrepr})" for i in dis.get_instructions(pyfunc))
+        _dump("BYTECODE", pyfunc.__name__, "\n".join(lines))
+    if config.DUMP_LLVM:
+        _dump("LLVM DUMP", pyfunc.__name__, compiled.llvm)
+    if config.DUMP_ASSEMBLY:
+        _dump("ASSEMBLY", pyfunc.__name__, compiled.ptx)
     for category, text in compiled.warnings:
         cls = category if isinstance(category, type) else class_named(str(category).rpartition(":")[2])
         warnings.warn(text if cls is None or not issubclass(cls, NumbaWarning) else cls(text),

@@ -65,6 +65,8 @@ _SETTINGS = (
     ("OPT", "NUMBA_OPT", _opt_level, _OptLevel(3)),
     ("DUMP_ASSEMBLY", "NUMBA_DUMP_ASSEMBLY", int, 0),
     ("DUMP_LLVM", "NUMBA_DUMP_LLVM", int, 0),
+    ("DUMP_BYTECODE", "NUMBA_DUMP_BYTECODE", int, 0),
+    ("DUMP_CFG", "NUMBA_DUMP_CFG", int, 0),
     ("DUMP_IR", "NUMBA_DUMP_IR", int, 0),
     ("DISABLE_JIT", "NUMBA_DISABLE_JIT", int, 0),
     ("CAPTURED_ERRORS", "NUMBA_CAPTURED_ERRORS", str, "new_style"),
