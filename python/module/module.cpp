@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
   register_stream(m);
   register_kernel(m);
   register_array(m);
+  register_host_buffer(m);
   register_launch(m);
   register_dispatch(m);
   if (register_compile != nullptr) register_compile(m);

@@ -8,6 +8,7 @@ from typing import Any, Tuple
 import numpy as np
 
 from . import _geometry
+from ._calls import CudaAPIError
 
 
 def _driver():
@@ -28,12 +29,17 @@ def require_device_memory(obj: Any) -> None:
 
 
 def device_pointer(obj: Any) -> int:
-    """The device address of a memory object or an int."""
+    """The device address of an array, a memory object or an int; CudaAPIError 1 when the memory has been freed."""
     if isinstance(obj, int):
         return obj
     require_device_memory(obj)
-    value = obj.device_ctypes_pointer.value
-    return value or 0
+    memory = getattr(obj, "gpu_data", obj)
+    finalizer = getattr(getattr(memory, "_root", memory), "_finalizer", None)
+    if finalizer is not None and not finalizer.alive:
+        raise CudaAPIError(1, "Call to cuMemcpy results in CUDA_ERROR_INVALID_VALUE: the memory at 0x%x has been freed, "
+                              "by a reset of its context or by free()" % memory.device_pointer)
+    address = getattr(obj, "_device_address", None)
+    return obj.device_ctypes_pointer.value or 0 if address is None else address
 
 
 def device_memory_size(devmem: Any) -> int:

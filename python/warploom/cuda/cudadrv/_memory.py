@@ -66,6 +66,10 @@ class MemoryPointer:
         return self.device_pointer or None
 
     @property
+    def _device_address(self) -> int:
+        return self.device_pointer
+
+    @property
     def device_ctypes_pointer(self) -> ctypes.c_size_t:
         """The address as a ctypes value."""
         return ctypes.c_size_t(self.device_pointer)

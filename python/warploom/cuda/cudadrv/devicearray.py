@@ -694,7 +694,7 @@ def array_core(ary):
     """``ary`` without its repeated elements: axes of stride 0 have one element."""
     if not ary.strides or not ary.size or 0 not in ary.strides:
         return ary
-    return ary[tuple(0 if stride == 0 else slice(None) for stride in ary.strides)]
+    return ary[tuple(0 if stride == 0 else slice(None) for stride in ary.strides) + (Ellipsis,)]
 
 
 def is_contiguous(ary) -> bool:

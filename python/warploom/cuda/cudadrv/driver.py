@@ -313,7 +313,8 @@ class Driver:
         if pinned_ranges.contain(src, size):
             call("cuMemcpyHtoDAsync", device.copy, dst, src, size, queue)
         elif size <= _STAGED_BYTES:
-            staging = call("cuMemcpyHtoDAsync", device.allocate_host, size)
+            # Memory of the device, since that may be let go while queued work uses it.
+            staging = call("cuMemcpyHtoDAsync", device.allocate, size)
             ctypes.memmove(staging.address, src, size)
             call("cuMemcpyHtoDAsync", device.copy, dst, staging.address, size, queue)
         else:
@@ -508,7 +509,8 @@ class Context:
         self.extras: dict = {}
         self._generation = 0
         self._deallocations: Optional[PendingDeallocs] = None
-        self.memory_manager = memory_manager_class()(context=self)
+        self._in_use = False
+        self._memory_manager = memory_manager_class()(context=self)
 
     @property
     def _core_device(self):
@@ -521,8 +523,20 @@ class Context:
             self._deallocations = PendingDeallocs(self._core_device.memory_info()[1])
         return self._deallocations
 
+    @property
+    def memory_manager(self) -> BaseCUDAMemoryManager:
+        """What allocates memory in this context. One that is set while the context is in use is initialised first."""
+        return self._memory_manager
+
+    @memory_manager.setter
+    def memory_manager(self, manager: BaseCUDAMemoryManager) -> None:
+        if self._in_use:
+            manager.initialize()
+        self._memory_manager = manager
+
     def prepare_for_use(self) -> None:
         """Initialises the memory manager."""
+        self._in_use = True
         self.memory_manager.initialize()
 
     def reset(self) -> None:
