@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
-import zlib
 from typing import Any, Optional
 
 from .core import config
@@ -43,6 +41,8 @@ def _path(digest: str) -> str:
 
 def load(digest: str) -> Optional[Any]:
     """The value stored under a digest, or None. A damaged entry is removed."""
+    import zlib
+
     path = _path(digest)
     try:
         with open(path, "rb") as file:
@@ -65,6 +65,9 @@ def load(digest: str) -> Optional[Any]:
 
 def store(digest: str, value: Any) -> None:
     """Store a JSON value under a digest. A folder that cannot be written is not an error."""
+    import tempfile
+    import zlib
+
     path = _path(digest)
     data = zlib.compress(json.dumps({"format": _FORMAT, "value": value}).encode(), 1)
     try:

@@ -8,12 +8,10 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
-import itertools
 import operator
 import pickle
 import sys
 import threading
-import uuid
 import warnings
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
@@ -454,6 +452,8 @@ class CUDADispatcher:
 
     def __reduce__(self):
         if self._uuid is None:
+            import uuid
+
             self._uuid = uuid.uuid4().hex
             CUDADispatcher._known[self._uuid] = self
         return _blank_dispatcher, (self._uuid,), self._state()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 import traceback
@@ -101,6 +100,8 @@ class Stream:
 
     def async_done(self) -> "asyncio.Future":
         """A future of the running asyncio loop that is done, with this stream as result, after the work so far."""
+        import asyncio
+
         loop = asyncio.get_event_loop()
         future = loop.create_future()
 
