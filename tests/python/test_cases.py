@@ -1,4 +1,4 @@
-"""Programs that people report as puzzling: memory order, index -1, stale shared memory, launch shapes, dtypes, pinning."""
+"""Programs that people find puzzling: memory order, index -1, stale shared memory, launch shapes, dtypes, pinning."""
 import gc
 import resource
 import warnings

@@ -42,7 +42,7 @@ def placeholder(name):
 
 
 class _Refusal:
-    """What calling a placeholder gives: it may decorate, but what it decorated is an error as soon as a test uses it."""
+    """What calling a placeholder gives: it may decorate, but a test that uses what it decorated fails."""
 
     def __init__(self, name):
         self._name = name
