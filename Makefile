@@ -7,7 +7,7 @@ export CCACHE_NOHASHDIR ?= 1
 export NINJA_STATUS ?= [%f/%t %p] 
 CONFIGURE = tools/configure
 
-.PHONY: help setup all demo test bench format bless fuzz sanitize tsan clean
+.PHONY: help setup all demo test judge bench format bless fuzz sanitize tsan clean
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
@@ -27,6 +27,9 @@ SANITIZED = build-asan:address,undefined
 # In continuous integration (CI set) the host code also runs under sanitizers.
 test: setup ## build everything and run every test
 	@tools/test -j $(JOBS) $(BUILD) $(if $(CI),$(SANITIZED))
+
+judge: all ## run all of numba-cuda's own tests on the Python package
+	@ninja -C $(BUILD) judge
 
 bench: setup ## build and run the benchmarks
 	@$(CONFIGURE) $(BUILD) -DWARPLOOM_BENCHMARKS=ON

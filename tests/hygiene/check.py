@@ -9,7 +9,7 @@ MAX_LINES = 800
 MAX_COLUMNS = 120
 CODE = (".cpp", ".hpp", ".h", ".def", ".cu", ".cuh", ".cl", ".py", ".cmake")
 SCRIPTS = ("Makefile", "tools/setup", "tools/test", "tools/configure", "tools/bench", "tools/docs_check",
-           "tools/devicelib_signatures", "tools/devicelib_fits", ".ci/run")
+           "tools/python_reference", "tools/devicelib_signatures", "tools/devicelib_fits", ".ci/run")
 OUTSIDE = (".git", ".cache", "node_modules", "__pycache__")
 MACHINE_PATH = re.compile(r"(?<![\w.-])/(work|home|root|Users)/\w")
 PROSE = (".md", ".txt", ".toml")
