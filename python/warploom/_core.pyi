@@ -215,6 +215,9 @@ class Kernel:
     def max_active_blocks(self, block: Extents, smem: int = 0) -> int:
         """Blocks with smem bytes of dynamic shared memory that one multiprocessor holds at once."""
 
+class HostBuffer:
+    """Base class: a writable buffer of _buflen_ bytes at _bufptr_, both attributes of the subclass."""
+
 class ArrayBase:
     """Where an array lies in device memory. Immutable; subclasses add the rest."""
 

@@ -63,6 +63,7 @@ def _known(module, name):
     table = {
         ("cuda.pathfinder", "find_nvidia_binary_utility"): lambda *_: None,
         ("cuda.core", "__version__"): "0.7.0",
+        ("cuda.bindings", "__version__"): "13.0.0",
         ("numba.cuda.cuda_paths", "get_conda_ctk_libdir"): lambda: None,
         ("numba.cuda.typing.cffi_utils", "SUPPORTED"): False,
         ("numba.cuda._compat", "CUDA_CORE_GE_1_0"): False,
@@ -70,6 +71,8 @@ def _known(module, name):
     }
     if (module, name) in table:
         return table[module, name]
+    if module == "cuda.core" and name in ("Device", "LaunchConfig", "Stream", "launch"):
+        return getattr(importlib.import_module("judge_cuda_core"), name)
     if module.startswith("cuda.core") and name in ("CUDAError", "NVRTCError"):
         # The error that a launch or the driver reports: Warploom's own.
         return importlib.import_module("warploom.cuda.cudadrv.driver").CudaAPIError

@@ -663,6 +663,11 @@ class Context:
         return "<CUDA context 0x%x of device %d>" % (self.handle, self.device.id)
 
 
+def _to_core_stream(stream):
+    """The stream itself: it has ``__cuda_stream__``, which is what other libraries take."""
+    return stream
+
+
 @contextlib.contextmanager
 def _defer(context: Context) -> Iterator[None]:
     with context.memory_manager.defer_cleanup():
