@@ -110,7 +110,7 @@ def device_array(shape, dtype=np.float64, strides=None, order: str = "C", stream
     """An array in device memory, contents unspecified; arguments as ``numpy.empty``, ``strides`` in bytes."""
     dtype = np.dtype(dtype)
     shape, strides = _shape_strides(shape, strides, order, dtype.itemsize)
-    return devicearray.DeviceNDArray(shape, strides, dtype, stream=stream)
+    return devicearray.DeviceNDArray._new(shape, strides, dtype, stream)
 
 
 def _host_memory_array(cls, memory, shape, strides, dtype):

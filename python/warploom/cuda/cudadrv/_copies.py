@@ -11,10 +11,7 @@ from . import _geometry
 from ._calls import CudaAPIError
 
 
-def _driver():
-    from .driver import driver
-
-    return driver
+driver: Any = None  # the one driver; that module, which needs this one, sets it
 
 
 def is_device_memory(obj: Any) -> bool:
@@ -94,9 +91,9 @@ def _settle(obj: Any) -> None:
     """Waits for the device that holds ``obj`` when it is not the current one: streams order work on their own only."""
     memory = getattr(obj, "gpu_data", obj)
     context = getattr(memory, "context", None)
-    if context is None or len(_driver()._devices or ()) < 2:
+    if context is None or len(driver._devices or ()) < 2:
         return
-    if context.handle != _driver().current_handle():
+    if context.handle != driver.current_handle():
         context.synchronize()
 
 
@@ -110,24 +107,24 @@ def host_to_device(dst, src, size: int, stream=0) -> None:
         return
     to, source = device_pointer(dst), host_pointer(src)
     if stream:
-        _driver().cuMemcpyHtoDAsync(to, source, size, stream)
+        driver.cuMemcpyHtoDAsync(to, source, size, stream)
     else:
-        _driver().cuMemcpyHtoD(to, source, size)
+        driver.cuMemcpyHtoD(to, source, size)
 
 
-def device_to_host(dst, src, size: int, stream=0) -> None:
-    """Copies ``size`` bytes of device memory to the host.
+def device_to_host(dst, src, size: int, stream=0, offset: int = 0) -> None:
+    """Copies ``size`` bytes of device memory, from ``offset`` bytes after its address on, to the host.
 
     Returns when done, except with a ``stream`` and pinned host memory: then the copy is queued.
     """
     if size == 0:
         return
     _settle(src)
-    to, source = host_pointer(dst), device_pointer(src)
+    to, source = host_pointer(dst), device_pointer(src) + offset
     if stream:
-        _driver().cuMemcpyDtoHAsync(to, source, size, stream)
+        driver.cuMemcpyDtoHAsync(to, source, size, stream)
     else:
-        _driver().cuMemcpyDtoH(to, source, size)
+        driver.cuMemcpyDtoH(to, source, size)
 
 
 def device_to_device(dst, src, size: int, stream=0) -> None:
@@ -138,14 +135,14 @@ def device_to_device(dst, src, size: int, stream=0) -> None:
     _settle(dst)
     to, source = device_pointer(dst), device_pointer(src)
     if stream:
-        _driver().cuMemcpyDtoDAsync(to, source, size, stream)
+        driver.cuMemcpyDtoDAsync(to, source, size, stream)
     else:
-        _driver().cuMemcpyDtoD(to, source, size)
+        driver.cuMemcpyDtoD(to, source, size)
 
 
 def device_memset(dst, val: int, size: int, stream=0) -> None:
     """Sets ``size`` bytes of device memory to the lowest byte of ``val``; queued when ``stream`` is not 0."""
-    _driver().set_memory(device_pointer(dst), val & 0xFF, size, stream)
+    driver.set_memory(device_pointer(dst), val & 0xFF, size, stream)
 
 
 def device_extents(devmem) -> Tuple[int, int]:

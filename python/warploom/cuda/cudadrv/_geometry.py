@@ -9,9 +9,6 @@ import numpy as np
 
 Shape = Tuple[int, ...]
 
-# Where the stand-in arrays that `index` asks NumPy about seem to lie; nothing is read from there.
-_NOWHERE = 1 << 40
-
 
 def contiguous_strides(shape: Sequence[int], itemsize: int, order: str = "C") -> Shape:
     """Strides in bytes of a new array; ``order`` "C" or "F"."""
@@ -70,47 +67,57 @@ def extents(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> Tupl
     return low, high
 
 
-class _Nowhere:
-    def __init__(self, shape: Shape, strides: Shape, itemsize: int) -> None:
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": shape,
-            "strides": strides,
-            "typestr": "|V%d" % itemsize,
-            "data": (_NOWHERE, True),
-        }
-
-
 def index(shape: Shape, strides: Shape, itemsize: int, key) -> Tuple[int, Shape, Shape]:
     """The view ``array[key]`` as (offset in bytes, shape, strides).
 
     Only basic indexing: integers, slices, ``...`` and ``None``. Raises IndexError as NumPy does, NotImplementedError
     for indexing with arrays.
     """
-    if type(key) is int:
-        if not shape:
-            raise IndexError("too many indices for array: array is 0-dimensional, but 1 were indexed")
-        extent = shape[0]
-        at = key + extent if key < 0 else key
-        if not 0 <= at < extent:
-            raise IndexError("index %d is out of bounds for axis 0 with size %d" % (key, extent))
-        return at * strides[0], shape[1:], strides[1:]
-    keys = []
-    for item in key if isinstance(key, tuple) else (key,):
-        if item is None or item is Ellipsis or isinstance(item, slice):
-            keys.append(item)
-            continue
-        if isinstance(item, (bool, np.bool_, list, str)) or np.ndim(item) != 0:
-            raise NotImplementedError("device arrays are indexed with integers, slices, ... and None, not with %r"
-                                      % type(item).__name__)
-        keys.append(operator.index(item))
-    # NumPy works the view out; a view reads no element.
-    keys.append(Ellipsis) if Ellipsis not in keys else None
-    base = np.asarray(_Nowhere(shape, strides, itemsize))
-    view = base[tuple(keys)]
-    if 0 in view.shape:
-        return 0, view.shape, view.strides
-    return view.__array_interface__["data"][0] - base.__array_interface__["data"][0], view.shape, view.strides
+    ndim = len(shape)
+    if type(key) is not tuple:
+        key = (key,)
+    used = ellipses = 0
+    for item in key:
+        if item is Ellipsis:
+            ellipses += 1
+        elif item is not None:
+            used += 1
+    if used > ndim:
+        raise IndexError("too many indices for array: array is %d-dimensional, but %d were indexed" % (ndim, used))
+    if ellipses > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    offset = axis = 0
+    new_shape, new_strides = [], []
+    for item in key:
+        if isinstance(item, slice):
+            start, stop, step = item.indices(shape[axis])
+            length = len(range(start, stop, step))
+            offset += start * strides[axis] if length else 0
+            new_shape.append(length)
+            new_strides.append(step * strides[axis])
+            axis += 1
+        elif item is None:
+            new_shape.append(1)
+            new_strides.append(0)
+        elif item is Ellipsis:
+            after = axis + ndim - used
+            new_shape += shape[axis:after]
+            new_strides += strides[axis:after]
+            axis = after
+        else:
+            if type(item) is not int:
+                if isinstance(item, (bool, np.bool_, list, str)) or np.ndim(item) != 0:
+                    raise NotImplementedError("device arrays are indexed with integers, slices, ... and None, not "
+                                              "with %r" % type(item).__name__)
+                item = operator.index(item)
+            extent = shape[axis]
+            if not -extent <= item < extent:
+                raise IndexError("index %d is out of bounds for axis %d with size %d" % (item, axis, extent))
+            offset += (item + extent if item < 0 else item) * strides[axis]
+            axis += 1
+    new_shape += shape[axis:]
+    new_strides += strides[axis:]
+    return 0 if 0 in new_shape else offset, tuple(new_shape), tuple(new_strides)
 
 
 def reshaped(shape: Shape, strides: Shape, itemsize: int, new_shape: Shape, order: str) -> Optional[Shape]:
@@ -167,6 +174,8 @@ def complete_shape(new_shape: Sequence[int], size: int) -> Shape:
 
 def normal_shape(shape: Union[int, Sequence[int]]) -> Shape:
     """``shape`` as a tuple of Python ints; TypeError unless it is an integer or a sequence of them."""
+    if type(shape) is int and shape >= 0:
+        return (shape,)
     try:
         if hasattr(shape, "__len__") and not (isinstance(shape, np.ndarray) and shape.ndim == 0):
             dims = tuple(operator.index(extent) for extent in shape)

@@ -194,6 +194,13 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
         view._make(shape, strides, dtype, base.stream if stream is None else stream, data)
         return view
 
+    @classmethod
+    def _new(cls, shape: tuple, strides: tuple, dtype: np.dtype, stream) -> "DeviceNDArray":
+        """A new array; ``shape`` and ``strides`` are tuples of Python ints."""
+        array = cls.__new__(cls)
+        array._make(shape, strides, dtype, stream, _allocate(shape, strides, dtype.itemsize))
+        return array
+
     @property
     def _device_address(self) -> int:
         return self._address
@@ -315,11 +322,11 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
         offset, shape, strides = _geometry.index(self.shape, self.strides, self.dtype.itemsize, item)
         if shape or (isinstance(item, tuple) and Ellipsis in item) or item is Ellipsis:
             return DeviceNDArray._view_of(self, offset, shape, strides, self.dtype, stream)
-        element = DeviceNDArray._view_of(self, offset, (), (), self.dtype, stream)
         if self.dtype.names is not None:
+            element = DeviceNDArray._view_of(self, offset, (), (), self.dtype, stream)
             return DeviceRecord(self.dtype, stream=stream, gpu_data=element.gpu_data)
         host = np.empty(1, dtype=self.dtype)
-        _driver.device_to_host(host, element, self.dtype.itemsize, stream=stream)
+        _driver.device_to_host(host, self, self.dtype.itemsize, stream=stream, offset=offset)
         return host[0]
 
     def _field(self, name: str, stream) -> "DeviceNDArray":

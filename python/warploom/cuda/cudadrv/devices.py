@@ -97,6 +97,11 @@ def get_context(devnum: Optional[int] = None) -> Context:
     Without a context the first device's primary one becomes current. Raises RuntimeError for a context that is not a
     device's primary one, and when the device would change inside a function decorated with ``require_context``.
     """
+    if devnum is None and not driver._forked:
+        try:
+            return driver._contexts[driver._threads.stack[-1]]
+        except (AttributeError, IndexError, KeyError):
+            pass
     driver.ensure_initialized()
     handle = driver.current_handle()
     if handle is None:
@@ -107,6 +112,9 @@ def get_context(devnum: Optional[int] = None) -> Context:
     if devnum is not None and context.device.id != int(devnum):
         return _switch(driver.get_device(devnum), nested=False)
     return context
+
+
+driver.find_context = get_context
 
 
 def require_context(function: F) -> F:

@@ -11,11 +11,12 @@ import ctypes
 import os
 import threading
 import uuid
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from warploom import _core
 from warploom.cuda.core import config
 
+from . import _copies
 from ._attributes import device_attributes
 from ._calls import ERROR_NAMES, CudaAPIError, api_error, at_synchronize, call, synchronized
 from ._copies import (
@@ -136,6 +137,10 @@ class _ActiveContext:
         return self.context_handle is not None
 
 
+def _no_context() -> "Context":
+    raise CudaDriverError("warploom.cuda.cudadrv.devices has not been imported")
+
+
 class Driver:
     """The driver's functions, by their names in the CUDA Driver API where they have one. There is one: ``driver``.
 
@@ -146,8 +151,10 @@ class Driver:
         self._lock = threading.RLock()
         self._threads = threading.local()
         self._devices: Optional[List["Device"]] = None
+        self._contexts: Dict[int, "Context"] = {}  # primary ones that are in use, by handle
         self._next_handle = 0x10000
         self._forked = False
+        self.find_context: Callable[[], "Context"] = _no_context
         self.initialization_error: Optional[str] = None
         self.pid: Optional[int] = None
         os.register_at_fork(after_in_child=self._after_fork)
@@ -373,12 +380,12 @@ def _device_count() -> int:
 
 
 def _current() -> "Context":
-    from .devices import get_context
-
-    return get_context()
+    """The calling thread's current context; ``devices``, which needs this module, sets what finds it."""
+    return driver.find_context()
 
 
 driver = Driver()
+_copies.driver = driver
 
 
 class Device:
@@ -457,6 +464,7 @@ class Device:
                 if self._context is None:
                     self._context = context
             self._context.prepare_for_use()
+            driver._contexts[self._handle] = self._context
         return self._context
 
     def release_primary_context(self) -> None:
