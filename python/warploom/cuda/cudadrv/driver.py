@@ -162,6 +162,8 @@ class Driver:
     def _after_fork(self) -> None:
         self._forked = self._devices is not None
         self._lock = threading.RLock()
+        # The thread that goes on has no context any more, which launches look at without asking for one.
+        self._threads.__dict__.clear()
 
     # Set-up.
 
