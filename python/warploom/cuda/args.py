@@ -23,7 +23,8 @@ class ArgHint:
         from .cudadrv import devicearray
 
         if devicearray.is_cuda_ndarray(self.value):
-            return self.value
+            mapped = isinstance(self.value, devicearray.MappedNDArray)
+            return self.value._as_device_array() if mapped else self.value
         if self.copy_in:
             array, fresh = devicearray.auto_device(self.value, stream=stream)
         else:
