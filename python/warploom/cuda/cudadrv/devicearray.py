@@ -189,6 +189,8 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
         view = cls.__new__(cls)
         if low == high:
             data = memory.view(0, 0)
+        elif start == 0 and high - low == memory.size:
+            data = memory
         else:
             data = memory.view(start, start + high - low)
         view._make(shape, strides, dtype, base.stream if stream is None else stream, data)
