@@ -120,4 +120,9 @@ class WARPLOOM_API Device {
   std::shared_ptr<detail::DeviceState> state_;
 };
 
+/// Compiles CUDA C++ source to PTX text, for instance to link it with other PTX; needs no device. An empty
+/// CompileOptions::arch is "sm_90". Throws compile_error with the compiler's messages, compiler_missing.
+[[nodiscard]] WARPLOOM_API std::string compile_to_ptx(std::string_view source, const CompileOptions& options = {},
+                                                      std::string_view name = "<source>.cu");
+
 }  // namespace warploom

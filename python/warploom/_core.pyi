@@ -297,3 +297,9 @@ class FastDispatcher:
         host memory were copied to the device before it and back after it. It knows exact int, float, bool and complex,
         NumPy scalars, ArrayBase, and writable, contiguous NumPy arrays of 1 to 8 dimensions with native elements.
         """
+
+def compile_cuda(
+    source: str, *, name: str = "<source>.cu", arch: str = "", include_dirs: Sequence[str] = (),
+    defines: Sequence[str] = (), arguments: Sequence[str] = (), debug: bool = False, fast_math: bool = False,
+) -> str:
+    """Compiles CUDA C++ source to PTX text; name stands in messages, arch is such as "sm_90"."""

@@ -61,7 +61,7 @@ def jit(func_or_sig=None, device: bool = False, inline: str = "never", forceinli
     parse_carveout(shared_memory_carveout)
     options = {
         "device": device, "debug": debug, "opt": opt, "lineinfo": lineinfo, "fastmath": fastmath,
-        "link": tuple(link) if isinstance(link, (tuple, list)) else (link,), "lto": lto, "inline": inline,
+        "link": _links(link), "lto": lto, "inline": inline,
         "forceinline": forceinline, "launch_bounds": launch_bounds, "max_registers": max_registers,
         "shared_memory_carveout": shared_memory_carveout, "extensions": list(extensions), "boundscheck": boundscheck,
         "typing": typing,
@@ -82,8 +82,7 @@ def jit(func_or_sig=None, device: bool = False, inline: str = "never", forceinli
         if not callable(function) or not hasattr(function, "__code__"):
             raise TypeError(f"cuda.jit takes a Python function, got {function!r}")
         made = CUDADispatcher(function, options)
-        if options["link"] and options["link"] != ((),):
-            made._links = options["link"]
+        made._links = options["link"]
         if cache:
             made.enable_caching()
         if signatures is not None:
@@ -100,6 +99,13 @@ def jit(func_or_sig=None, device: bool = False, inline: str = "never", forceinli
     if func_or_sig is None or signatures is not None:
         return make
     return make(func_or_sig)
+
+
+def _links(link) -> tuple:
+    """What `link=` names, as a tuple: a path or code, or a collection of them."""
+    if link is None:
+        return ()
+    return tuple(link) if isinstance(link, (tuple, list, set, frozenset)) else (link,)
 
 
 def declare_device(name: str, sig, link=None, use_cooperative: bool = False, abi: str = "numba"):
@@ -121,7 +127,7 @@ class ExternFunction:
     def __init__(self, name: str, sig: Signature, link, use_cooperative: bool, abi: str):
         self.name = name
         self.sig = sig
-        self.link = tuple(link) if isinstance(link, (tuple, list)) else ((link,) if link else ())
+        self.link = _links(link)
         self.use_cooperative = use_cooperative
         self.abi = abi
 

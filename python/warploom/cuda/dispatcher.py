@@ -73,6 +73,17 @@ class _Kernel:
         self.max_registers = self.options.get("max_registers")
         self._bound: Dict[Tuple[int, int], _Bound] = {}
         self._lock = threading.Lock()
+        # What the kernel is linked with: the options' code, and that of the foreign functions it calls.
+        self.links = list(getattr(dispatcher, "_links", ()))
+        foreign = getattr(compiled, "externs", ())
+        for function in foreign:
+            self.links += function.link
+        self.image = compiled.ptx
+        if self.links or foreign:
+            from .compiler import default_cc
+            from .cudadrv.linker import link_kernel
+
+            self.image = link_kernel(compiled.ptx, self.py_func.__name__, self.links, default_cc())
 
     @property
     def argument_types(self) -> Tuple[types.Type, ...]:
@@ -115,7 +126,7 @@ class _Kernel:
 
         bound = _Bound()
         bound.context = context
-        bound.module = call("cuModuleLoadDataEx", context._core_device.load_ptx, self.compiled.ptx,
+        bound.module = call("cuModuleLoadDataEx", context._core_device.load_ptx, self.image,
                             f"{self.py_func.__name__}.ptx")
         bound.kernel = call("cuModuleGetFunction", bound.module.kernel, self.compiled.entry)
         bound.launcher = _core.Launcher(bound.kernel, self._parameter_types())
@@ -126,6 +137,10 @@ class _Kernel:
                                                          self.compiled.exception_places, self.py_func)
             if not self.debug:
                 kernel_exceptions.watch(bound.record)
+        if self.links:
+            from .cudadrv.linker import module_loaded
+
+            module_loaded(context, bound.module, self.links)
         return bound
 
     def _parameter_types(self) -> List[str]:

@@ -33,8 +33,8 @@ def device_pointer(obj: Any) -> int:
     memory = getattr(obj, "gpu_data", obj)
     finalizer = getattr(getattr(memory, "_root", memory), "_finalizer", None)
     if finalizer is not None and not finalizer.alive:
-        raise CudaAPIError(1, "Call to cuMemcpy results in CUDA_ERROR_INVALID_VALUE: the memory at 0x%x has been freed, "
-                              "by a reset of its context or by free()" % memory.device_pointer)
+        raise CudaAPIError(1, "Call to cuMemcpy results in CUDA_ERROR_INVALID_VALUE: the memory at 0x%x has been "
+                              "freed, by a reset of its context or by free()" % memory.device_pointer)
     address = getattr(obj, "_device_address", None)
     return obj.device_ctypes_pointer.value or 0 if address is None else address
 

@@ -29,7 +29,7 @@ class Module:
 
     def __init__(self, context, native) -> None:
         self.context = context
-        self._core_module = native
+        self._core_module = self.handle = native
 
     def get_function(self, name: str) -> "Function":
         """A kernel by its name in PTX; CudaAPIError 500 when there is none."""
@@ -42,7 +42,7 @@ class Module:
 
     def unload(self) -> None:
         """Lets the module go; its kernels keep it while they live."""
-        self._core_module = None
+        self._core_module = self.handle = None
         self.context.unload_module(self)
 
 

@@ -65,6 +65,8 @@ from ._streams import (
     new_native,
 )
 from .error import CudaDriverError, CudaSupportError
+from .linker import Linker as _Linker
+from .linker import LinkerError
 
 # Pageable memory of at most this many bytes is copied aside by an asynchronous copy to the device, as CUDA does; a
 # larger copy waits (CUDA Driver API, "API synchronization behavior").
@@ -72,10 +74,6 @@ _STAGED_BYTES = 64 * 1024
 
 _DISABLED = ("CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment, or because CUDA is unsupported "
              "on 32-bit systems.")
-
-
-class LinkerError(RuntimeError):
-    """Code could not be linked."""
 
 
 class UnsupportedPtxVersion(CudaAPIError):
@@ -515,7 +513,7 @@ class Context:
     def __init__(self, device, handle: int) -> None:
         self.device = device if isinstance(device, Device) else driver.get_device(device)
         self.handle = handle
-        self.modules: dict = {}
+        self.modules: Dict[int, Callable[[], None]] = {}  # what to call when linked code is let go
         self.extras: dict = {}
         self._generation = 0
         self._deallocations: Optional[PendingDeallocs] = None
@@ -552,7 +550,8 @@ class Context:
     def reset(self) -> None:
         """Frees all memory and modules of this context; kernels can be launched again."""
         self.memory_manager.reset()
-        self.modules.clear()
+        while self.modules:
+            self.modules.popitem()[1]()
         self.deallocations.clear()
 
     def push(self) -> None:
