@@ -14,8 +14,8 @@ help: ## list the commands
 setup: ## install the Debian packages that are missing
 	@tools/setup
 
-all: setup ## build libraries, tools, examples and tests
-	@$(CONFIGURE) $(BUILD)
+all: setup ## build libraries, tools, examples, tests and the Python package
+	@$(CONFIGURE) $(BUILD) --python
 	@ninja -C $(BUILD) -j $(JOBS)
 
 demo: setup ## build, then explain the matmul ladder

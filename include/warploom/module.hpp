@@ -87,14 +87,14 @@ template <>
 struct Packed<std::nullptr_t> {
   void* value = nullptr;
   explicit Packed(std::nullptr_t) {}
-  [[nodiscard]] Argument argument() const { return {&value, sizeof(value), nullptr}; }
+  [[nodiscard]] Argument argument() const { return {static_cast<const void*>(&value), sizeof(value), nullptr}; }
 };
 template <class T>
 struct Packed<DeviceArray<T>> {
   T* value;
   const Memory& memory;
   explicit Packed(const DeviceArray<T>& array) : value(array.data()), memory(array.memory()) {}
-  [[nodiscard]] Argument argument() const { return {&value, sizeof(value), &memory}; }
+  [[nodiscard]] Argument argument() const { return {static_cast<const void*>(&value), sizeof(value), &memory}; }
 };
 
 }  // namespace detail

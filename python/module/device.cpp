@@ -83,8 +83,12 @@ PyDevice open(std::string_view name, unsigned threads, std::string profile, bool
   return {Held<std::shared_ptr<OpenDevice>>(std::move(device))};
 }
 
+void* pointer(std::uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): Python's addresses are integers
+}
+
 void register_host(const PyDevice& self, std::uint64_t address, std::size_t bytes) {
-  HostRegistration registration(self.device(), reinterpret_cast<void*>(address), bytes);
+  HostRegistration registration(self.device(), pointer(address), bytes);
   const std::lock_guard lock((*self.open)->mutex);
   (*self.open)->registrations.insert_or_assign(address, std::move(registration));
 }
@@ -95,8 +99,6 @@ void unregister_host(const PyDevice& self, std::uint64_t address) {
   gone = (*self.open)->registrations.extract(address);
   if (gone.empty()) throw nb::value_error("no host memory is registered at this address");
 }
-
-void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
 void copy_bytes(const PyDevice& self, std::uint64_t to, std::uint64_t from, std::size_t bytes, const PyStream* stream) {
   if (const Stream* queue = stream_of(stream))

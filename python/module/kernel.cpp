@@ -45,7 +45,7 @@ void register_kernel(nb::module_& m) {
       .def("parameters", &parameters, "A list of (name, offset, bytes, align).")
       .def(
           "max_active_blocks",
-          [](const PyKernel& self, nb::object block, std::uint32_t shared) {
+          [](const PyKernel& self, nb::handle block, std::uint32_t shared) {
             const Dim3 extent = dim3_of(block.ptr(), "block");
             const nb::gil_scoped_release unlocked;
             return self.kernel->max_active_blocks(extent, shared);

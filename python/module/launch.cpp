@@ -66,7 +66,7 @@ void register_launch(nb::module_& m) {
   nb::class_<PyLaunchConfig>(m, "LaunchConfig", "Shape and place of a launch (cuLaunchKernel).")
       .def(
           "__init__",
-          [](PyLaunchConfig* self, nb::object grid, nb::object block, const PyStream* stream, std::uint32_t smem,
+          [](PyLaunchConfig* self, nb::handle grid, nb::handle block, const PyStream* stream, std::uint32_t smem,
              bool cooperative) {
             new (self)
                 PyLaunchConfig{Held<LaunchConfig>(config_of(grid.ptr(), block.ptr(), stream, smem, cooperative))};
@@ -81,7 +81,7 @@ void register_launch(nb::module_& m) {
       .def(nb::init<const PyKernel&, const std::vector<std::string>&>(), "kernel"_a, "arg_types"_a)
       .def(
           "launch",
-          [](Launcher& self, nb::object grid, nb::object block, const PyStream* stream, std::uint32_t smem,
+          [](Launcher& self, nb::handle grid, nb::handle block, const PyStream* stream, std::uint32_t smem,
              bool cooperative, nb::object args) {
             const nb::tuple items(std::move(args));
             const Held<LaunchConfig> config(config_of(grid.ptr(), block.ptr(), stream, smem, cooperative));

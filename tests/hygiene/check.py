@@ -7,10 +7,10 @@ import sys
 
 MAX_LINES = 800
 MAX_COLUMNS = 120
-CODE = (".cpp", ".hpp", ".h", ".def", ".cu", ".cuh", ".cl", ".py", ".cmake")
-SCRIPTS = ("Makefile", "tools/setup", "tools/test", "tools/configure", "tools/bench", "tools/docs_check",
+CODE = (".cpp", ".hpp", ".h", ".def", ".cu", ".cuh", ".cl", ".py", ".pyi", ".cmake")
+SCRIPTS = ("Makefile", "tools/setup", "tools/test", "tools/configure", "tools/python", "tools/bench", "tools/docs_check",
            "tools/python_reference", "tools/devicelib_signatures", "tools/devicelib_fits", ".ci/run")
-OUTSIDE = (".git", ".cache", "node_modules", "__pycache__")
+OUTSIDE = (".git", ".cache", ".pytest_cache", "node_modules", "__pycache__")
 MACHINE_PATH = re.compile(r"(?<![\w.-])/(work|home|root|Users)/\w")
 PROSE = (".md", ".txt", ".toml")
 
@@ -29,7 +29,7 @@ def opens_with_a_sentence(path, text):
         lines = lines[1:]
     if not lines or not lines[0]:
         return False
-    if path.endswith(".py") or lines[0].startswith('"""'):
+    if path.endswith((".py", ".pyi")) or lines[0].startswith('"""'):
         return lines[0].startswith(('"""', "# "))
     return lines[0].startswith(("// ", "/* ", "# "))
 
@@ -48,7 +48,7 @@ def check_file(path, text):
     for number, line in enumerate(lines, 1):
         if line != line.rstrip() and path != "Makefile":
             yield f"line {number} ends in white space"
-        if len(line) > MAX_COLUMNS and path.endswith((".py", ".cmake")):  # clang-format sees to C++
+        if len(line) > MAX_COLUMNS and path.endswith((".py", ".pyi", ".cmake")):  # clang-format sees to C++
             yield f"line {number} has {len(line)} columns; the limit is {MAX_COLUMNS}"
     if text and not text.endswith("\n"):
         yield "does not end in a newline"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy on some layers, skipping files that passed unchanged: tidy.py SOURCE BUILD JOBS LAYER..."""
+"""Runs clang-tidy on some folders, skipping files that passed unchanged: tidy.py SOURCE BUILD JOBS FOLDER..."""
 import concurrent.futures
 import hashlib
 import json
@@ -21,7 +21,7 @@ def fingerprint(entry, config):
 
 
 def main():
-    source, build, jobs, layers = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+    source, build, jobs, names = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
     tidy = shutil.which("clang-tidy-22")
     if not tidy:
         print("[SKIP] clang-tidy-22 is not installed")
@@ -29,7 +29,7 @@ def main():
     config = pathlib.Path(source, ".clang-tidy").read_bytes()
     passed = pathlib.Path(build, "tidy-passed")
     passed.mkdir(exist_ok=True)
-    folders = tuple(os.path.join(os.path.abspath(source), "src", layer) + os.sep for layer in layers)
+    folders = tuple(os.path.join(os.path.abspath(source), name) + os.sep for name in names)
     entries = [e for e in json.loads(pathlib.Path(build, "compile_commands.json").read_text())
                if os.path.abspath(os.path.join(e["directory"], e["file"])).startswith(folders)]
 

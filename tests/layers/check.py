@@ -9,7 +9,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 LINK = re.compile(r'\bwarploom_([a-z_]+)\b')
 LIBRARIES = {"fmt": "fmt", "llvm": "llvm", "llvm-c": "llvm", "clang": "llvm", "lld": "llvm", "CLI": "CLI",
              "nlohmann": "nlohmann", "toml++": "toml++", "toml.hpp": "toml++", "gtest": "gtest", "gmock": "gtest",
-             "benchmark": "benchmark", "CL": "opencl", "cuda.h": "cuda", "cuda_runtime.h": "cuda"}
+             "benchmark": "benchmark", "CL": "opencl", "nanobind": "nanobind", "cuda.h": "cuda", "cuda_runtime.h": "cuda"}
 SYSTEM_FOLDERS = {"sys", "linux", "asm", "bits", "netinet", "arpa"}
 LLVM_HEADER = "src/codegen/llvm.hpp"
 
@@ -23,7 +23,7 @@ class Row:
 
 
 def full_name(layer):
-    return layer if "/" in layer and layer.startswith("include") else "src/" + layer
+    return layer if layer.startswith(("include/", "python/")) else "src/" + layer
 
 
 def read_table(path):
@@ -104,7 +104,7 @@ def check_links(rows, path, text):
 def check_tree(source, table):
     rows, errors = read_table(table)
     includes, checked = {}, 0
-    for top in ("include", "src"):
+    for top in ("include", "src", "python/module"):
         for folder, _, files in os.walk(os.path.join(source, top)):
             for name in sorted(files):
                 path = os.path.relpath(os.path.join(folder, name), source)
