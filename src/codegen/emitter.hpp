@@ -7,7 +7,7 @@
 
 #include "codegen/counters.hpp"
 #include "codegen/kernel_plan.hpp"
-#include "codegen/llvm.hpp"
+#include "backend/llvm.hpp"
 #include "codegen/ops.hpp"
 
 namespace warploom::codegen {

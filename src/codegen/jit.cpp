@@ -6,7 +6,7 @@
 #include <set>
 
 #include "codegen/emitter.hpp"
-#include "codegen/llvm.hpp"
+#include "backend/llvm.hpp"
 
 namespace warploom::codegen {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "codegen/llvm.hpp"
+#include "backend/llvm.hpp"
 #include "ptx/module.hpp"
 
 namespace warploom::codegen {

@@ -11,7 +11,7 @@ LIBRARIES = {"fmt": "fmt", "llvm": "llvm", "llvm-c": "llvm", "clang": "llvm", "l
              "nlohmann": "nlohmann", "toml++": "toml++", "toml.hpp": "toml++", "gtest": "gtest", "gmock": "gtest",
              "benchmark": "benchmark", "CL": "opencl", "nanobind": "nanobind", "cuda.h": "cuda", "cuda_runtime.h": "cuda"}
 SYSTEM_FOLDERS = {"sys", "linux", "asm", "bits", "netinet", "arpa"}
-LLVM_HEADER = "src/codegen/llvm.hpp"
+LLVM_HEADER = "src/backend/llvm.hpp"
 
 
 class Row:

@@ -9,8 +9,9 @@ import check
 TABLE = """
 include/warploom | |
 src/base | | fmt
+src/backend | | llvm
 src/isa | base | fmt
-src/codegen | base isa | llvm
+src/codegen | base isa backend | llvm
 src/device | base isa codegen |
 src/api | * |
 """
@@ -35,8 +36,8 @@ class LayerCheck(unittest.TestCase):
         self.assertEqual(self.errors({
             "src/isa/isa.hpp": '#include <vector>\n'
                                '#include <sys/mman.h>\n#include "base/diag.hpp"\n#include "isa_ops.inc"\n',
-            "src/codegen/llvm.hpp": "#include <llvm/IR/Module.h>\n",
-            "src/codegen/emit.cpp": '#include "codegen/llvm.hpp"\n#include "isa/isa.hpp"\n',
+            "src/backend/llvm.hpp": "#include <llvm/IR/Module.h>\n",
+            "src/codegen/emit.cpp": '#include "backend/llvm.hpp"\n#include "isa/isa.hpp"\n',
             "src/api/api.cpp": '#include "isa/isa.hpp"\n#include "warploom/kernel.hpp"\n',
             "src/isa/CMakeLists.txt": "warploom_layer(isa DEPS warploom_base)\n",
             "include/warploom/kernel.hpp": "#include <span>\n",
@@ -58,8 +59,8 @@ class LayerCheck(unittest.TestCase):
 
     def test_llvm_through_a_header(self):
         self.assert_one("LLVM's headers reach", {
-            "src/codegen/llvm.hpp": "#include <llvm/IR/Module.h>\n",
-            "src/codegen/ops.hpp": '#include "codegen/llvm.hpp"\n',
+            "src/backend/llvm.hpp": "#include <llvm/IR/Module.h>\n",
+            "src/codegen/ops.hpp": '#include "backend/llvm.hpp"\n',
             "src/device/a.cpp": '#include "codegen/ops.hpp"\n'})
 
     def test_library_in_a_public_header(self):

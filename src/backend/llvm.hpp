@@ -14,6 +14,19 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+// Printing PTX and linking bitcode, which the Python front end needs.
+#ifdef WARPLOOM_LLVM_NVPTX
+#include <llvm-c/Target.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Target/TargetMachine.h>
+#endif
 // Passes, emission and linking, which one file needs; they are most of LLVM's compile time.
 #ifdef WARPLOOM_LLVM_JIT
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>

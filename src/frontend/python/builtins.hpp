@@ -1,0 +1,24 @@
+// The table of built-ins: each family's file lists its rows, find_builtin() looks them up.
+#pragma once
+
+#include <span>
+
+#include "frontend/python/evaluator.hpp"
+
+namespace warploom::frontend::python {
+
+std::span<const BuiltinRow> core_builtins();      // Python's own: range, len, min, …
+std::span<const BuiltinRow> operator_builtins();  // operator.add, …
+std::span<const BuiltinRow> thread_builtins();    // threadIdx, grid, barriers, fences
+std::span<const BuiltinRow> memory_builtins();    // shared, local, const arrays, array methods
+std::span<const BuiltinRow> atomic_builtins();
+std::span<const BuiltinRow> warp_builtins();
+std::span<const BuiltinRow> math_builtins();
+std::span<const BuiltinRow> print_builtins();
+
+// The type that a type object, a dtype string or `int` stands for; null when the value is none of those.
+const Type* type_argument(Evaluator& e, const Value& value);
+// A call of the device library, for instance device_call(e, "sin", float32, {x}).
+Value device_call(Evaluator& e, const std::string& base, const Type* type, std::vector<Value> args, const Node* node);
+
+}  // namespace warploom::frontend::python

@@ -1,0 +1,205 @@
+// The LLVM module of one compilation: types, debug information, the device library, passes and PTX.
+#define WARPLOOM_LLVM_NVPTX
+#include "frontend/python/compilation.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <mutex>
+
+#include "frontend/python/device_library.hpp"
+#include "frontend/python/evaluator.hpp"
+
+namespace warploom::frontend::python {
+
+Compilation::Compilation(World& world_object, const Options& options_used)
+    : world(world_object),
+      options(options_used),
+      module(std::make_unique<llvm::Module>("kernel", context)),
+      debug_(*module) {
+  module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
+}
+
+llvm::Type* Compilation::llvm_type(const Type* type) {
+  switch (type->kind) {
+    case TypeKind::boolean: return llvm::Type::getInt1Ty(context);
+    case TypeKind::integer: return llvm::Type::getIntNTy(context, type->bits);
+    case TypeKind::floating:
+      if (type->bfloat) return llvm::Type::getBFloatTy(context);
+      if (type->bits == 16) return llvm::Type::getHalfTy(context);
+      return type->bits == 32 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context);
+    case TypeKind::complex: {
+      llvm::Type* part = llvm_type(float_type(type->bits));
+      return llvm::StructType::get(context, {part, part});
+    }
+    case TypeKind::array: {
+      std::vector<llvm::Type*> members{llvm::PointerType::get(context, 0)};
+      members.resize(1 + 2 * type->ndim, llvm::Type::getInt64Ty(context));
+      return llvm::StructType::get(context, members);
+    }
+    case TypeKind::record:
+    case TypeKind::charseq:
+    case TypeKind::nested:
+    case TypeKind::pointer: return llvm::PointerType::get(context, 0);
+    case TypeKind::datetime:
+    case TypeKind::timedelta: return llvm::Type::getInt64Ty(context);
+    case TypeKind::enumeration: return llvm_type(type->element);
+    case TypeKind::optional:
+      return llvm::StructType::get(
+          context, llvm::ArrayRef<llvm::Type*>{llvm::Type::getInt1Ty(context), llvm_type(type->element)});
+    case TypeKind::vector: return llvm::FixedVectorType::get(llvm_type(type->element), type->ndim);
+    case TypeKind::range: {
+      llvm::Type* part = llvm_type(type->element);
+      return llvm::StructType::get(context, {part, part, part});
+    }
+    case TypeKind::tuple:
+    case TypeKind::slice:
+    case TypeKind::iterator: {
+      std::vector<llvm::Type*> members;
+      for (const Type* item : type->items) members.push_back(llvm_type(item));
+      return llvm::StructType::get(context, members);
+    }
+    case TypeKind::method:
+      if (type->name == "type") return llvm::StructType::get(context);
+      return llvm::StructType::get(context, llvm::ArrayRef<llvm::Type*>{llvm_type(type->element)});
+    default: return llvm::StructType::get(context);
+  }
+}
+
+llvm::Type* Compilation::memory_type(const Type* type) {
+  return type->is(TypeKind::boolean) ? llvm::Type::getInt8Ty(context) : llvm_type(type);
+}
+
+llvm::FunctionCallee Compilation::device_library(const std::string& name, llvm::FunctionType* type) {
+  llvm::FunctionCallee callee = module->getOrInsertFunction(name, type);
+  if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) function->setDoesNotThrow();
+  return callee;
+}
+
+llvm::GlobalVariable* Compilation::string_constant(const std::string& text) {
+  llvm::GlobalVariable*& global = constants["text:" + text];
+  if (!global) {
+    llvm::Constant* data = llvm::ConstantDataArray::getString(context, text, true);
+    global = new llvm::GlobalVariable(*module, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, "text",
+                                      nullptr, llvm::GlobalValue::NotThreadLocal, 1);
+  }
+  return global;
+}
+
+llvm::GlobalVariable* Compilation::error_record() {
+  result.has_error_record = true;
+  llvm::GlobalVariable*& global = constants["error"];
+  if (!global) {
+    llvm::Type* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 32);
+    global = new llvm::GlobalVariable(*module, type, false, llvm::GlobalValue::ExternalLinkage,
+                                      llvm::Constant::getNullValue(type), "warploom_error", nullptr,
+                                      llvm::GlobalValue::NotThreadLocal, 1);
+    global->setAlignment(llvm::Align(8));
+  }
+  return global;
+}
+
+std::uint32_t Compilation::exception_code(RaisedException exception) {
+  auto& list = result.exceptions;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].class_name == exception.class_name && list[i].class_object == exception.class_object &&
+        list[i].arguments == exception.arguments && list[i].line == exception.line && list[i].file == exception.file)
+      return static_cast<std::uint32_t>(i + 1);
+  list.push_back(std::move(exception));
+  return static_cast<std::uint32_t>(list.size());
+}
+
+llvm::DIFile* Compilation::file(const std::string& path) {
+  llvm::DIFile*& found = files_[path];
+  if (!found) {
+    const std::filesystem::path whole(path);
+    found = debug_.createFile(whole.filename().string(), whole.parent_path().string());
+  }
+  return found;
+}
+
+llvm::DISubprogram* Compilation::subprogram(const FunctionAst& function) {
+  llvm::DISubprogram*& found = subprograms_[&function];
+  if (!found) {
+    llvm::DIFile* in = file(function.file);
+    if (!unit_) {
+      unit_ = debug_.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), in, "warploom",
+                                       options.optimize, "", 0, "", llvm::DICompileUnit::DebugDirectivesOnly);
+      module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+      module->addModuleFlag(llvm::Module::Warning, "Dwarf Version", 2);
+    }
+    llvm::DISubroutineType* type = debug_.createSubroutineType(debug_.getOrCreateTypeArray({}));
+    const auto line = static_cast<unsigned>(std::max(1, function.loc.line));
+    found = debug_.createFunction(in, function.name, {}, in, line, type, line, llvm::DINode::FlagZero,
+                                  llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
+  }
+  return found;
+}
+
+namespace {
+
+std::unique_ptr<llvm::TargetMachine> make_target(unsigned major, unsigned minor, bool optimize) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  std::string error;
+  const llvm::Triple triple("nvptx64-nvidia-cuda");
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  WL_INTERNAL("python frontend", target != nullptr, "LLVM lacks the NVPTX target");
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, fmt::format("sm_{}{}", major, minor), major >= 9 ? "+ptx80" : "+ptx70", options, std::nullopt,
+      std::nullopt, optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
+}
+
+}  // namespace
+
+void Compilation::emit_ptx(llvm::Function* entry) {
+  debug_.finalize();
+  const auto target = make_target(options.cc_major, options.cc_minor, options.optimize);
+  module->setDataLayout(target->createDataLayout());
+  link_device_library(*module);
+  // Everything but the entry is private; what nothing uses goes.
+  for (llvm::Function& one : *module)
+    if (!one.isDeclaration() && &one != entry && !one.hasLocalLinkage())
+      one.setLinkage(llvm::GlobalValue::InternalLinkage);
+  std::string broken;
+  llvm::raw_string_ostream broken_stream(broken);
+  if (llvm::verifyModule(*module, &broken_stream)) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module->print(stream, nullptr);
+    internal_error("python frontend", broken + "\n" + text);
+  }
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager function_analyses;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(target.get());
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(function_analyses);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, function_analyses, graphs, modules);
+  llvm::ModulePassManager passes = options.optimize ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+                                                    : builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0);
+  passes.run(*module, modules);
+  {
+    llvm::raw_string_ostream stream(result.llvm);
+    module->print(stream, nullptr);
+  }
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream out(text);
+  llvm::legacy::PassManager emit;
+  const bool failed = target->addPassesToEmitFile(emit, out, nullptr, llvm::CodeGenFileType::AssemblyFile);
+  WL_INTERNAL("python frontend", !failed, "LLVM cannot print PTX");
+  emit.run(*module);
+  result.ptx = text.str().str();
+}
+
+}  // namespace warploom::frontend::python

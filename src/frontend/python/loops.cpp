@@ -1,0 +1,370 @@
+// Loops: for over ranges, arrays, tuples, enumerate and zip, while, and the search for types that hold at their head.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/python/evaluator.hpp"
+
+namespace warploom::frontend::python {
+namespace {
+
+void add_target(const Node* node, std::set<std::string>& names) {
+  if (!node) return;
+  if (node->kind == NodeKind::name) names.insert(node->text);
+  if (node->kind == NodeKind::tuple || node->kind == NodeKind::list || node->kind == NodeKind::starred)
+    for (const Node* item : node->a) add_target(item, names);
+}
+
+// Names that a statement or expression may assign.
+void add_assigned(const Node* node, std::set<std::string>& names) {
+  if (!node || node->kind == NodeKind::lambda) return;
+  switch (node->kind) {
+    case NodeKind::assign:
+    case NodeKind::delete_:
+      for (const Node* target : node->body) add_target(target, names);
+      break;
+    case NodeKind::augmented:
+    case NodeKind::for_:
+    case NodeKind::named_expr: add_target(node->a[0], names); break;
+    case NodeKind::function_def: names.insert(node->text); return;
+    case NodeKind::match_as:
+      if (!node->text.empty()) names.insert(node->text);
+      break;
+    default: break;
+  }
+  for (const Node* child : node->a) add_assigned(child, names);
+  for (const Node* child : node->body) add_assigned(child, names);
+  for (const Node* child : node->orelse) add_assigned(child, names);
+}
+
+std::set<std::string> assigned_in(const Node* loop) {
+  std::set<std::string> names;
+  add_assigned(loop, names);
+  return names;
+}
+
+}  // namespace
+
+// Emits a loop whose head is a new block; `emit` gets control there, and leaves paths to the head in
+// context.continues (and as the current block), paths out in context.breaks.
+void Evaluator::loop(const Node* node, const std::set<std::string>& assigned,
+                     const std::function<void(LoopContext&)>& emit) {
+  // Types at the head; widened until they hold for the back edges too.
+  Env head = frame->env;
+  for (const std::string& variable : assigned) {
+    const auto found = head.find(variable);
+    if (found != head.end()) found->second.literal = nullptr;
+  }
+  const Env before = frame->env;
+  llvm::BasicBlock* start = b.GetInsertBlock();
+  llvm::Instruction* last = start->empty() ? nullptr : &start->back();
+  const bool outer_incomplete = incomplete;
+  loop_variables.push_back(&assigned);
+  for (int attempt = 0;; ++attempt) {
+    incomplete = outer_incomplete;
+    llvm::BasicBlock* last_block = &llvm_function->back();
+    b.SetInsertPoint(start);
+    for (auto& [variable, held] : head) {
+      if (!held.type) continue;
+      held.slot = slot(variable, held.type);
+      const auto found = before.find(variable);
+      if (!held.slot || found == before.end() || found->second.slot == held.slot || !found->second.type) continue;
+      const Variable& one = found->second;
+      llvm::Value* ir = one.slot ? static_cast<llvm::Value*>(b.CreateLoad(llvm_type(one.type), one.slot)) : empty();
+      b.CreateStore(convert({one.type, ir, one.literal, false}, held.type, node).ir, held.slot);
+    }
+    llvm::BasicBlock* head_block = new_block("loop");
+    b.CreateBr(head_block);
+    b.SetInsertPoint(head_block);
+    frame->env = head;
+    LoopContext context;
+    frame->loops.push_back(&context);
+    emit(context);
+    frame->loops.pop_back();
+    if (alive()) context.continues.push_back({b.GetInsertBlock(), frame->env});
+
+    bool changed = false;
+    Env wider = head;
+    for (const Path& path : context.continues) {
+      for (const auto& [variable, now] : path.env) {
+        const auto [place, added] = wider.try_emplace(variable, now);
+        Variable& held = place->second;
+        if (added) {
+          held.literal = nullptr;
+          held.maybe_undefined = true;
+          // A variable of the body alone matters at the head only when the body reads it before it writes it.
+          changed |= incomplete;
+          continue;
+        }
+        if (!held.type) continue;
+        if (now.type != held.type) {
+          const Type* type = now.type ? unify(held.type, now.type) : nullptr;
+          if (type != held.type) {
+            if (!type)
+              held.conflict = now.type ? fmt::format("Cannot unify {} and {} for '{}'", display(held.type),
+                                                     display(now.type), variable)
+                                       : now.conflict;
+            held.type = type;
+            held.slot = nullptr;
+            changed = true;
+          }
+        }
+        if (held.non_negative && !now.non_negative) {
+          held.non_negative = false;
+          changed = true;
+        }
+        if (!held.maybe_undefined && now.maybe_undefined) held.maybe_undefined = true;
+      }
+    }
+    if (!changed) {
+      // Variables the paths lack at the head are those of the body alone.
+      for (Path& path : context.continues) {
+        b.SetInsertPoint(path.block);
+        for (const auto& [variable, held] : head) {
+          const auto found = path.env.find(variable);
+          if (!held.slot || found == path.env.end() || found->second.slot == held.slot || !found->second.type) continue;
+          const Variable& one = found->second;
+          llvm::Value* ir = one.slot ? static_cast<llvm::Value*>(b.CreateLoad(llvm_type(one.type), one.slot)) : empty();
+          b.CreateStore(convert({one.type, ir, one.literal, false}, held.type, node).ir, held.slot);
+        }
+        b.CreateBr(head_block);
+      }
+      loop_variables.pop_back();
+      if (incomplete && !outer_incomplete && loop_variables.empty())
+        fail(incomplete_node ? incomplete_node : node,
+             fmt::format("local variable '{}' is read before anything is assigned to it", incomplete_name));
+      merge(std::move(context.breaks), "endloop");
+      return;
+    }
+    WL_INTERNAL("python frontend", attempt < 64, "types at a loop head do not settle");
+    // Throws away what was emitted under the narrower types.
+    std::vector<llvm::BasicBlock*> dead;
+    for (auto block_at = std::next(last_block->getIterator()); block_at != llvm_function->end(); ++block_at)
+      dead.push_back(&*block_at);
+    for (llvm::BasicBlock* one : dead) one->dropAllReferences();
+    for (llvm::BasicBlock* one : dead) one->eraseFromParent();
+    while (!start->empty() && &start->back() != last) start->back().eraseFromParent();
+    head = std::move(wider);
+  }
+}
+
+void Evaluator::while_statement(const Node* node) {
+  loop(node, assigned_in(node), [&](LoopContext& context) {
+    const Value test = truth(expression(node->a[0]), node->a[0]);
+    if (const Constant* known = test.constant(); known && known->integer != 0) {
+      block(node->body);
+      return;
+    }
+    llvm::BasicBlock* body = new_block("body");
+    llvm::BasicBlock* exit = new_block("exit");
+    b.CreateCondBr(test.ir, body, exit);
+    const Env at_test = frame->env;
+    b.SetInsertPoint(exit);
+    if (!node->orelse.empty()) {
+      // break and continue in else belong to the loop around this one.
+      LoopContext* inner = frame->loops.back();
+      frame->loops.pop_back();
+      block(node->orelse);
+      frame->loops.push_back(inner);
+    }
+    if (alive()) context.breaks.push_back({b.GetInsertBlock(), frame->env});
+    frame->env = at_test;
+    b.SetInsertPoint(body);
+    block(node->body);
+  });
+}
+
+namespace {
+
+// What a for statement goes over: `length` items, the i-th computed by item().
+struct Iteration {
+  llvm::Value* length = nullptr;  // i64
+  std::optional<std::size_t> known_length;
+  std::function<Value(const Value& index)> item;
+};
+
+Iteration iterate(Evaluator& e, const Node* node, const Value& value);
+
+Iteration iterate_range(Evaluator& e, const Value& value) {
+  const Type* type = value.type->element;
+  llvm::Value* start = e.b.CreateExtractValue(value.ir, 0);
+  llvm::Value* stop = e.b.CreateExtractValue(value.ir, 1);
+  llvm::Value* step = e.b.CreateExtractValue(value.ir, 2);
+  llvm::Type* wide = e.b.getInt64Ty();
+  const auto widen = [&](llvm::Value* v) {
+    return type->is_signed ? e.b.CreateSExt(v, wide) : e.b.CreateZExt(v, wide);
+  };
+  llvm::Value *first = widen(start), *last = widen(stop), *by = widen(step);
+  llvm::Value* zero = e.i64(0);
+  llvm::Value* up = e.b.CreateICmpSGT(by, zero);
+  llvm::Value* distance = e.b.CreateSelect(up, e.b.CreateSub(last, first), e.b.CreateSub(first, last));
+  llvm::Value* size = e.b.CreateSelect(up, by, e.b.CreateNeg(by));
+  llvm::Value* count = e.b.CreateUDiv(e.b.CreateSub(e.b.CreateAdd(distance, size), e.i64(1)), size);
+  llvm::Value* length = e.b.CreateSelect(e.b.CreateICmpSGT(distance, zero), count, zero);
+  return {length, std::nullopt, [&e, start, step, type](const Value& index) {
+            llvm::Value* i = e.b.CreateTrunc(index.ir, e.llvm_type(type));
+            return Value{type, e.b.CreateAdd(start, e.b.CreateMul(i, step)), nullptr, false};
+          }};
+}
+
+Iteration iterate(Evaluator& e, const Node* node, const Value& value) {
+  if (value.type->is(TypeKind::range)) return iterate_range(e, value);
+  if (value.type->is(TypeKind::array)) {
+    if (value.type->ndim == 0) e.fail(node, "iteration over a 0-d array");
+    return {e.array_shape(value, 0), std::nullopt,
+            [&e, node, value](const Value& index) { return e.subscript(node, value, index); }};
+  }
+  if (value.type->is(TypeKind::tuple)) {
+    const std::size_t count = value.type->items.size();
+    return {e.i64(static_cast<std::int64_t>(count)), count, [&e, value](const Value& index) {
+              return e.tuple_item(value, static_cast<std::size_t>(index.constant()->integer));
+            }};
+  }
+  if (value.type->is(TypeKind::nested) || value.type->is(TypeKind::charseq)) {
+    const std::int64_t count = value.type->is(TypeKind::nested) ? value.type->dims[0] : value.type->size;
+    return {e.i64(count), std::nullopt,
+            [&e, node, value](const Value& index) { return e.subscript(node, value, index); }};
+  }
+  if (value.type->is(TypeKind::iterator) && value.type->name == "enumerate") {
+    const Value inner{value.type->items[0], e.b.CreateExtractValue(value.ir, 0),
+                      value.literal ? value.literal->items[0] : nullptr, false};
+    const Value start{value.type->items[1], e.b.CreateExtractValue(value.ir, 1), nullptr, true};
+    Iteration over = iterate(e, node, inner);
+    auto item = over.item;
+    over.item = [&e, start, item](const Value& index) {
+      Value number{int_type(64), e.b.CreateAdd(start.ir, index.ir), nullptr, true};
+      if (const Constant* known = index.constant(); known)
+        if (const auto* first = llvm::dyn_cast<llvm::ConstantInt>(start.ir))
+          number = e.integer(first->getSExtValue() + known->integer);
+      return e.make_tuple({number, item(index)});
+    };
+    return over;
+  }
+  if (value.type->is(TypeKind::iterator) && value.type->name == "zip") {
+    std::vector<Iteration> parts;
+    Iteration result;
+    for (unsigned i = 0; i < value.type->items.size(); ++i) {
+      const Value part{value.type->items[i], e.b.CreateExtractValue(value.ir, i),
+                       value.literal ? value.literal->items[i] : nullptr, false};
+      parts.push_back(iterate(e, node, part));
+      llvm::Value* length = parts.back().length;
+      result.length = result.length ? e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, result.length, length) : length;
+      if (parts.back().known_length)
+        result.known_length =
+            std::min(result.known_length.value_or(*parts.back().known_length), *parts.back().known_length);
+    }
+    if (!result.length) result = {e.i64(0), 0, {}};
+    result.item = [&e, parts](const Value& index) {
+      std::vector<Value> items;
+      for (const Iteration& part : parts) items.push_back(part.item(index));
+      return e.make_tuple(items);
+    };
+    return result;
+  }
+  e.fail(node, fmt::format("'{}' object is not iterable in a kernel: loop over a range, an array or a tuple",
+                           display(value.type)));
+}
+
+}  // namespace
+
+void Evaluator::for_statement(const Node* node) {
+  const Value over = expression(node->a[1]);
+  set_location(node);
+  const auto in_else = [&](LoopContext& context) {
+    if (!node->orelse.empty()) {
+      LoopContext* inner = frame->loops.back();
+      frame->loops.pop_back();
+      block(node->orelse);
+      frame->loops.push_back(inner);
+    }
+    if (alive()) context.breaks.push_back({b.GetInsertBlock(), frame->env});
+  };
+  if (over.type->is(TypeKind::range)) {
+    const Type* type = over.type->element;
+    llvm::Value* start = b.CreateExtractValue(over.ir, 0);
+    llvm::Value* stop = b.CreateExtractValue(over.ir, 1);
+    llvm::Value* step = b.CreateExtractValue(over.ir, 2);
+    const auto known = [](llvm::Value* v) { return llvm::dyn_cast<llvm::ConstantInt>(v); };
+    // A step of known sign, in practice every one, compares once.
+    const llvm::ConstantInt* fixed_step = known(step);
+    const bool up_only = !type->is_signed || (fixed_step && fixed_step->getSExtValue() > 0);
+    const bool non_negative = !type->is_signed || (over.non_negative && up_only);
+    llvm::AllocaInst* counter = entry_alloca(llvm_type(type), "counter");
+    b.CreateStore(start, counter);
+    loop(node, assigned_in(node), [&](LoopContext& context) {
+      llvm::Value* now = b.CreateLoad(llvm_type(type), counter);
+      llvm::Value* test = nullptr;
+      if (!type->is_signed) {
+        test = b.CreateICmpULT(now, stop);
+      } else if (up_only) {
+        test = b.CreateICmpSLT(now, stop);
+      } else if (fixed_step) {
+        test = b.CreateICmpSGT(now, stop);
+      } else {
+        test = b.CreateSelect(b.CreateICmpSGT(step, llvm::ConstantInt::get(step->getType(), 0)),
+                              b.CreateICmpSLT(now, stop), b.CreateICmpSGT(now, stop));
+      }
+      llvm::BasicBlock* body = new_block("body");
+      llvm::BasicBlock* exit = new_block("exit");
+      b.CreateCondBr(test, body, exit);
+      const Env at_test = frame->env;
+      b.SetInsertPoint(exit);
+      in_else(context);
+      frame->env = at_test;
+      b.SetInsertPoint(body);
+      assign(node->a[0], {type, now, nullptr, non_negative});
+      block(node->body);
+      // Every path back to the head steps the counter once.
+      if (alive()) context.continues.push_back({b.GetInsertBlock(), frame->env});
+      merge(std::move(context.continues), "step");
+      context.continues.clear();
+      if (!alive()) return;
+      llvm::Value* stepped = b.CreateLoad(llvm_type(type), counter);
+      b.CreateStore(b.CreateAdd(stepped, step, "", false, type->is_signed), counter);
+    });
+    return;
+  }
+  const Iteration iteration = iterate(*this, node->a[1], over);
+  if (iteration.known_length) {
+    // A tuple's items may differ in type: the body is repeated for each.
+    std::vector<Path> breaks;
+    for (std::size_t i = 0; i < *iteration.known_length && alive(); ++i) {
+      LoopContext context;
+      frame->loops.push_back(&context);
+      assign(node->a[0], iteration.item(integer(static_cast<std::int64_t>(i))));
+      block(node->body);
+      frame->loops.pop_back();
+      if (alive()) context.continues.push_back({b.GetInsertBlock(), frame->env});
+      for (Path& path : context.breaks) breaks.push_back(std::move(path));
+      merge(std::move(context.continues), "next");
+    }
+    if (alive()) {
+      block(node->orelse);
+      if (alive()) breaks.push_back({b.GetInsertBlock(), frame->env});
+    }
+    merge(std::move(breaks), "endloop");
+    return;
+  }
+  llvm::AllocaInst* counter = entry_alloca(b.getInt64Ty(), "counter");
+  b.CreateStore(i64(0), counter);
+  loop(node, assigned_in(node), [&](LoopContext& context) {
+    llvm::Value* now = b.CreateLoad(b.getInt64Ty(), counter);
+    llvm::BasicBlock* body = new_block("body");
+    llvm::BasicBlock* exit = new_block("exit");
+    b.CreateCondBr(b.CreateICmpSLT(now, iteration.length), body, exit);
+    const Env at_test = frame->env;
+    b.SetInsertPoint(exit);
+    in_else(context);
+    frame->env = at_test;
+    b.SetInsertPoint(body);
+    assign(node->a[0], iteration.item({int_type(64), now, nullptr, true}));
+    block(node->body);
+    if (alive()) context.continues.push_back({b.GetInsertBlock(), frame->env});
+    merge(std::move(context.continues), "step");
+    context.continues.clear();
+    if (!alive()) return;
+    b.CreateStore(b.CreateAdd(b.CreateLoad(b.getInt64Ty(), counter), i64(1), "", true, true), counter);
+  });
+}
+
+}  // namespace warploom::frontend::python
