@@ -226,6 +226,7 @@ static RealFunction& real_function(Evaluator& e, const Node* node, const Functio
     for (std::size_t i = 0; i < bound.size(); ++i)
       inner.assign_name(bound[i].first,
                         {bound[i].second.type, function->getArg(static_cast<unsigned>(i)), nullptr, false});
+    inner.frame = nullptr;  // run_body makes this the caller of `frame`
     inner.run_body(frame);
     inner.b.SetInsertPoint(inner.entry_block);
     inner.b.CreateBr(body);
