@@ -1,17 +1,10 @@
 // Every real function of the device math library, compiled for the host, against MPFR and NVIDIA's published bounds.
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cstdint>
-#include <cstdlib>
-#include <fstream>
-#include <limits>
 #include <map>
-#include <random>
-#include <sstream>
 
 #include "host_library.hpp"
-#include "reference.hpp"
+#include "measure.hpp"
 
 namespace warploom::test {
 namespace {
@@ -114,168 +107,17 @@ const std::map<std::string, Functions>& functions() {
   return table;
 }
 
-struct Bound {
-  double in_double = 0, in_float = 0;
-  std::string range;
-  std::vector<double> numbers;
-};
-const std::map<std::string, Bound>& bounds() {
-  static const std::map<std::string, Bound> table = [] {
-    std::map<std::string, Bound> rows;
-    std::ifstream file(std::string(WARPLOOM_TEST_DATA) + "/bounds.tsv");
-    for (std::string line; std::getline(file, line);) {
-      if (line.empty() || line[0] == '#') continue;
-      std::istringstream words(line);
-      std::string name, in_double, in_float;
-      Bound bound;
-      words >> name >> in_double >> in_float >> bound.range;
-      for (double number = 0; words >> number;) bound.numbers.push_back(number);
-      bound.in_double = std::atof(in_double.c_str());
-      bound.in_float = std::atof(in_float.c_str());
-      rows[name] = bound;
-    }
-    return rows;
-  }();
-  return table;
-}
-
-template <class T>
-std::vector<T> edge_values() {
-  using L = std::numeric_limits<T>;
-  std::vector<T> values = {T(0),
-                           L::denorm_min(),
-                           L::denorm_min() * 3,
-                           L::min() - L::denorm_min(),
-                           L::min(),
-                           L::epsilon(),
-                           T(0.25),
-                           T(0.5),
-                           T(0.75),
-                           T(1) - L::epsilon() / 2,
-                           T(1),
-                           T(1) + L::epsilon(),
-                           T(1.5),
-                           T(2),
-                           T(2.5),
-                           T(3),
-                           T(4),
-                           T(5),
-                           T(7),
-                           T(8),
-                           T(10),
-                           T(22),
-                           T(23),
-                           T(170),
-                           T(171.5),
-                           T(1e6),
-                           T(1) / L::epsilon(),
-                           T(2) / L::epsilon() + T(2),
-                           L::max() / 2,
-                           L::max(),
-                           L::infinity()};
-  const std::size_t count = values.size();
-  for (std::size_t i = 0; i < count; ++i) values.push_back(-values[i]);
-  values.push_back(L::quiet_NaN());
-  return values;
-}
-template <class T>
-T from_bits(std::uint64_t bits) {
-  if constexpr (sizeof(T) == 4)
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-  else
-    return std::bit_cast<double>(bits);
-}
-
-struct Worst {
-  Error error;        // within the bound's range
-  double beyond = 0;  // absolute, outside it
-  std::vector<double> at;
-  std::size_t samples = 0;
-};
-
-template <class T>
-bool in_range(const Bound& bound, double x) {
-  if (bound.range == "below") return std::fabs(x) < bound.numbers[0];
-  if (bound.range == "outside") {
-    const int first = sizeof(T) == 4 ? 2 : 0;
-    return !(x > bound.numbers[first] && x < bound.numbers[first + 1]);
-  }
-  return true;
-}
-
-template <class T>
-Worst measure(const MathCase& math, Call<T> call, const Bound& bound) {
-  Worst worst;
-  Exact exact;
-  const auto check = [&](const T* x) {
-    double wide[4] = {};
-    for (int i = 0; i < math.arguments; ++i) wide[i] = x[i];
-    math.reference(exact, wide);
-    const T got = call(x);
-    const Error error = error_of(got, exact.get());
-    ++worst.samples;
-    if (!in_range<T>(bound, wide[0])) {
-      worst.beyond = std::max(worst.beyond, error.absolute);
-      return;
-    }
-    worst.error.steps = std::max(worst.error.steps, error.steps);
-    if (error.ulp > worst.error.ulp) {
-      worst.error.ulp = error.ulp;
-      worst.at.assign(wide, wide + math.arguments);
-    }
-  };
-  const std::vector<T> edges = edge_values<T>();
-  if (math.arguments == 1) {
-    for (const T x : edges) check(&x);
-  } else if (math.arguments == 2) {
-    for (const T x : edges)
-      for (const T y : edges) {
-        const T both[2] = {x, y};
-        check(both);
-      }
-  }
-  const char* scale = std::getenv("WARPLOOM_MATH_SAMPLES");
-  const int samples = (scale ? std::atoi(scale) : 40000) / math.cost;
-  std::mt19937_64 random(7);
-  const std::size_t kinds = math.intervals.size() + 1;
-  for (int i = 0; i < samples; ++i) {
-    T x[4] = {};
-    const std::size_t kind = static_cast<std::size_t>(i) % kinds;
-    for (int k = 0; k < math.arguments; ++k) {
-      if (kind == 0) {
-        x[k] = from_bits<T>(random());
-      } else {
-        const Interval range = math.intervals[kind - 1];
-        x[k] = static_cast<T>(std::uniform_real_distribution<double>(range.low, range.high)(random));
-      }
-    }
-    check(x);
-  }
-  return worst;
-}
-
-template <class T>
-void expect_within(const MathCase& math, Call<T> call) {
-  const Bound& bound = bounds().at(math.name);
-  const Worst worst = measure(math, call, bound);
-  std::ostringstream where;
-  for (const double x : worst.at) where << std::hexfloat << ' ' << x << std::defaultfloat << " (" << x << ')';
-  const double limit = sizeof(T) == 4 ? bound.in_float : bound.in_double;
-  const std::string name = math.name + (sizeof(T) == 4 ? "f" : "");
-  if (const char* path = std::getenv("WARPLOOM_MATH_REPORT")) {
-    std::ofstream(path, std::ios::app) << name << '\t' << worst.error.ulp << '\t' << worst.error.steps << '\t' << limit
-                                       << '\t' << worst.beyond << '\t' << worst.samples << '\t' << where.str() << '\n';
-  }
-  EXPECT_LE(worst.error.steps, limit) << name << ": " << worst.error.ulp << " ulp at" << where.str();
-  if (bound.range == "below") {
-    EXPECT_LE(worst.beyond, bound.numbers[sizeof(T) == 4 ? 2 : 1]) << name;
-  }
-}
-
 class MathAccuracy : public testing::TestWithParam<MathCase> {};
-TEST_P(MathAccuracy, InDouble) { expect_within(GetParam(), functions().at(GetParam().name).in_double); }
+template <class T>
+void expect_accurate(const MathCase& math, Call<T> call) {
+  const Samples<T> samples = samples_of<T>(math, 20000);
+  std::vector<T> results;
+  for (const auto& x : samples) results.push_back(call(x.data()));
+  expect_within(math, samples, results);
+}
+TEST_P(MathAccuracy, InDouble) { expect_accurate(GetParam(), functions().at(GetParam().name).in_double); }
 TEST_P(MathAccuracy, InFloat) {
-  if (const Call<float> call = functions().at(GetParam().name).in_float) expect_within(GetParam(), call);
+  if (const Call<float> call = functions().at(GetParam().name).in_float) expect_accurate(GetParam(), call);
 }
 std::string name_of(const testing::TestParamInfo<MathCase>& test) { return test.param.name; }
 INSTANTIATE_TEST_SUITE_P(Devicelib, MathAccuracy, testing::ValuesIn(math_cases()), name_of);

@@ -330,6 +330,10 @@ dsub_ru              float64  float64 x, float64 y
 dsub_rz              float64  float64 x, float64 y
 fast_tanhf           float32  float32 x
 float_as_uint        int32    float32 x
+fmaf_ieee_rd         float32  float32 x, float32 y, float32 z
+fmaf_ieee_rn         float32  float32 x, float32 y, float32 z
+fmaf_ieee_ru         float32  float32 x, float32 y, float32 z
+fmaf_ieee_rz         float32  float32 x, float32 y, float32 z
 nan                  float64  in int8 tag
 nanf                 float32  in int8 tag
 norm                 float64  int32 n, in float64 x

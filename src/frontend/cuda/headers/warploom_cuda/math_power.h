@@ -106,7 +106,7 @@ WL_DEVICE double wl_cbrt(double x) {
   double r = __builtin_bit_cast(double, bits / 3 + 0x2a9f7893782da1ceull);
   for (int i = 0; i < 2; ++i) {
     const double cube = r * r * r;
-    r = r * wl_div(cube + 2.0 * a, 2.0 * cube + a);
+    r = wl_mul_rn(r, wl_div(cube + 2.0 * a, 2.0 * cube + a));
   }
   // A Newton step with the residual r^3 - a in double-double.
   const double sq = wl_mul_rn(r, r);
