@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "interpreter.hpp"
 #include "warploom/warploom.hpp"
 
 namespace warploom::python {
@@ -35,7 +36,7 @@ class Held {
       value_.reset();
       return;
     }
-    const nb::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     value_.reset();
   }
   [[nodiscard]] const T& operator*() const { return *value_; }
@@ -90,9 +91,6 @@ struct PyKernel {
 inline const Stream* stream_of(const PyStream* stream) {
   return stream == nullptr || stream->handle == 0 ? nullptr : &*stream->stream;
 }
-
-// Host functions of streams are not called any more once this has returned; needs the GIL to be free.
-void end_host_functions();
 
 Dim3 dim3_of(PyObject* object, const char* what);
 inline nb::tuple tuple_of(const Dim3& dim) { return nb::make_tuple(dim.x, dim.y, dim.z); }

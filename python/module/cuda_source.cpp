@@ -25,7 +25,7 @@ void register_cuda_source(nb::module_& m) {
       },
       "source"_a, nb::kw_only(), "name"_a = "<source>.cu", "arch"_a = "", "include_dirs"_a = std::vector<std::string>(),
       "defines"_a = std::vector<std::string>(), "arguments"_a = std::vector<std::string>(), "debug"_a = false,
-      "fast_math"_a = false, nb::call_guard<nb::gil_scoped_release>(),
+      "fast_math"_a = false, Unlocked(),
       "Compiles CUDA C++ source to PTX text; name stands in messages, arch is such as \"sm_90\".");
 }
 

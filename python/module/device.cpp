@@ -11,7 +11,6 @@ namespace warploom::python {
 namespace {
 
 using nb::literals::operator""_a;
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
 nb::dict properties(const PyDevice& self) {
   const DeviceProperties p = self.device().properties();
@@ -179,10 +178,14 @@ void register_device(nb::module_& m) {
   m.def(
       "finish_devices",
       [] {
-        open_devices().finish();
-        end_host_functions();
+        end_threads();
+        {
+          const WithoutGil unlocked;
+          open_devices().finish();
+        }
+        end_library_threads();
       },
-      Unlocked(), "Waits for the work of every device and prints what went wrong; called when the interpreter ends.");
+      "Waits for the work of every device and prints what went wrong; called when the interpreter ends.");
   nb::module_::import_("atexit").attr("register")(m.attr("finish_devices"));
 }
 

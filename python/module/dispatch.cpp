@@ -230,7 +230,7 @@ class FastDispatcher {
       for (int axis = 0; axis < view.ndim; ++axis) packed.add(static_cast<std::uint64_t>(view.strides[axis]), 8);
       ++next;
     }
-    const nb::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     launcher.kernel().run_with(config, packed.arguments(), std::span(before).first(next), std::span(after).first(next));
     staging.clear();
     return true;

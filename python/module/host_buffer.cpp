@@ -17,10 +17,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return PyBuffer_FillInfo(view, self, at, bytes, 0, flags);
 }
 
-PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>("Base class: a writable buffer of _buflen_ bytes at _bufptr_.")},
-    {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
-    {0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("Base class: a writable buffer of _buflen_ bytes at _bufptr_.")},
+                       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+                       {0, nullptr}};
 
 PyType_Spec spec{"warploom._core.HostBuffer", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 

@@ -9,12 +9,11 @@ namespace warploom::python {
 namespace {
 
 using nb::literals::operator""_a;
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
 nb::dict attributes(const PyKernel& self) {
   KernelAttributes found;
   {
-    const nb::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     found = self.kernel->attributes();
   }
   nb::dict out;
@@ -47,7 +46,7 @@ void register_kernel(nb::module_& m) {
           "max_active_blocks",
           [](const PyKernel& self, nb::handle block, std::uint32_t shared) {
             const Dim3 extent = dim3_of(block.ptr(), "block");
-            const nb::gil_scoped_release unlocked;
+            const WithoutGil unlocked;
             return self.kernel->max_active_blocks(extent, shared);
           },
           "block"_a, "smem"_a = 0,

@@ -57,7 +57,7 @@ void Launcher::launch(const LaunchConfig& config, const Packed& packed) {
     return;
   }
   // The first launch builds the kernel.
-  const nb::gil_scoped_release unlocked;
+  const WithoutGil unlocked;
   kernel_->launch_with(config, packed.arguments());
   warm_ = true;
 }

@@ -1,5 +1,5 @@
 // _core.Stream and _core.Event, and the calls of Python functions from a stream.
-#include <condition_variable>
+#include <atomic>
 #include <stdexcept>
 
 #include "binding.hpp"
@@ -8,72 +8,31 @@ namespace warploom::python {
 namespace {
 
 using nb::literals::operator""_a;
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
-
-// Library threads that are inside Python. Once the interpreter ends they must not come in again: taking the GIL then
-// never returns or ends the thread.
-class Doorway {
- public:
-  bool enter() {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return false;
-    ++inside_;
-    return true;
-  }
-  void leave() {
-    const std::lock_guard lock(mutex_);
-    if (--inside_ == 0) left_.notify_all();
-  }
-  void close() {
-    std::unique_lock lock(mutex_);
-    closed_ = true;
-    left_.wait(lock, [&] { return inside_ == 0; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable left_;
-  bool closed_ = false;
-  int inside_ = 0;
-};
-
-Doorway& doorway() {
-  static auto* door = new Doorway;  // never destroyed: library threads may outlive static variables
-  return *door;
-}
-
-// Runs `body` with the GIL, or not at all when the interpreter has ended.
-template <class Body>
-void inside_python(Body body) {
-  if (!doorway().enter()) return;
-  struct Leave {
-    ~Leave() { doorway().leave(); }
-  } const leave;
-  const nb::gil_scoped_acquire locked;
-  body();
-}
 
 // A Python function that a library thread owns.
 class HostFunction {
  public:
   explicit HostFunction(nb::object function) : function_(function.release().ptr()) {}
   ~HostFunction() {
-    inside_python([&] { Py_DECREF(function_); });
+    const InsidePython python;
+    if (python.entered()) Py_DECREF(function_);
   }
   HostFunction(const HostFunction&) = delete;
   HostFunction& operator=(const HostFunction&) = delete;
 
   void operator()() const {
     std::string failure;
-    inside_python([&] {
+    {
+      const InsidePython python;
+      if (!python.entered()) return;
       if (PyObject* result = PyObject_CallNoArgs(function_)) {
         Py_DECREF(result);
         return;
       }
       const nb::python_error error;
       failure = error.what();
-    });
-    if (!failure.empty()) throw std::runtime_error(failure);
+    }
+    throw std::runtime_error(failure);
   }
 
  private:
@@ -87,7 +46,7 @@ std::uint64_t next_handle() {
 
 void host_function(const PyStream& self, nb::callable function) {
   auto shared = std::make_shared<HostFunction>(std::move(function));
-  const nb::gil_scoped_release unlocked;
+  const WithoutGil unlocked;
   self.stream->host_function([shared = std::move(shared)] { (*shared)(); });
 }
 
@@ -99,8 +58,6 @@ void record(const PyEvent& self, const PyStream* stream) {
 }
 
 }  // namespace
-
-void end_host_functions() { doorway().close(); }
 
 void register_stream(nb::module_& m) {
   nb::class_<PyEvent>(m, "Event", "A point in a stream's work (cuEventCreate).")
