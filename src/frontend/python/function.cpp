@@ -100,7 +100,7 @@ void Evaluator::set_location(const Node* node) {
 void Evaluator::run_body(Frame& body) {
   Frame* outer = frame;
   const llvm::DebugLoc location = b.getCurrentDebugLocation();
-  body.caller = outer;
+  if (outer != &body) body.caller = outer;
   frame = &body;
   block(body.function->body);
   if (alive()) {
