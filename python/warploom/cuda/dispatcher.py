@@ -355,7 +355,12 @@ class _LaunchConfiguration:
     def __call__(self, *args, **kwargs):
         path = self._fast
         if path is not None and not kwargs and not self.pre_launch_callbacks and path.usable():
-            done = path.call(self._core_config, args)
+            try:
+                done = path.call(self._core_config, args)
+            except RuntimeError as error:
+                from .fastpath import launch_error
+
+                raise launch_error(error) from error
             if done:
                 if done == 2 and kernel_exceptions.watched:
                     kernel_exceptions.raise_pending()

@@ -79,3 +79,12 @@ class FastPath:
             launch._core_config = _core.LaunchConfig(launch.griddim, launch.blockdim, core_stream, launch.sharedmem,
                                                      False)
         launch._fast = self
+
+
+def launch_error(error: RuntimeError) -> Exception:
+    """What a launch raises for an error of the native layer: CudaAPIError, as launches of the other path do."""
+    from warploom import _core
+
+    from .cudadrv._calls import api_error
+
+    return api_error("cuLaunchKernel", error) if isinstance(error, _core.Error) else error
