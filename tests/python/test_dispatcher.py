@@ -343,3 +343,16 @@ def test_configuration_can_be_reread(monkeypatch):
     finally:
         monkeypatch.undo()
         config.reload_config()
+
+
+def test_the_record_of_a_kernel_that_is_gone_is_not_read():
+    for _ in range(3):
+        @cuda.jit
+        def check(x):
+            if x[0] < 0:
+                raise ValueError("negative")
+
+        check[1, 1](cuda.to_device(np.array([1.0])))
+        del check
+        noise = cuda.to_device(np.full(100000, 7, np.uint32))
+        noise.copy_to_host()

@@ -8,6 +8,8 @@ from warploom.cuda.random import (create_xoroshiro128p_states, init_xoroshiro128
                                   xoroshiro128p_normal_float32, xoroshiro128p_normal_float64,
                                   xoroshiro128p_uniform_float32, xoroshiro128p_uniform_float64)
 
+pytestmark = pytest.mark.filterwarnings("ignore::warploom.cuda.core.errors.NumbaPerformanceWarning")
+
 MASK = (1 << 64) - 1
 
 

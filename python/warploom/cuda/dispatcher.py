@@ -132,9 +132,9 @@ class _Kernel:
         bound.launcher = _core.Launcher(bound.kernel, self._parameter_types())
         bound.record = None
         if self.compiled.error_global:
-            address, _ = bound.module.global_(self.compiled.error_global)
-            bound.record = kernel_exceptions.ErrorRecord(address, self.compiled.exceptions,
-                                                         self.compiled.exception_places, self.py_func)
+            bound.record = kernel_exceptions.ErrorRecord(context, bound.module, self.compiled.error_global,
+                                                         self.compiled.exceptions, self.compiled.exception_places,
+                                                         self.py_func)
             if not self.debug:
                 kernel_exceptions.watch(bound.record)
         if self.links:

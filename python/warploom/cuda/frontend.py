@@ -117,6 +117,23 @@ def _candidates(function):
     recent = getattr(_core, "recent_sources", None)
     if recent is not None:
         yield from recent(code.co_filename)
+    if code.co_filename == "<string>":
+        yield from _command_line_source()
+
+
+def _command_line_source() -> List[str]:
+    """The program of `python -c program`, which has no file."""
+    import sys
+
+    arguments = getattr(sys, "orig_argv", None)
+    if arguments is None:  # Python 3.9
+        try:
+            with open("/proc/self/cmdline", encoding="utf-8") as file:
+                arguments = file.read().split("\0")
+        except OSError:
+            return []
+    at = arguments.index("-c") + 1 if "-c" in arguments else len(arguments)
+    return arguments[at:at + 1]
 
 
 def _same_code(node, code: _pytypes.CodeType, filename: str) -> bool:

@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from typing import Any, List, Optional, Sequence
+import weakref
+from typing import Any, Optional, Sequence
 
 from .errors import KernelRuntimeError
 
 
 class ErrorRecord:
-    """The record of one loaded module. `exceptions[code - 1]` is (class or its name, arguments of the message), and
-    `places[code - 1]` (file, line, function), if known."""
+    """The record of one module loaded into `context`, which it keeps loaded.
 
-    def __init__(self, address: int, exceptions: Sequence[Any], places: Sequence[Any], pyfunc):
+    `exceptions[code - 1]` is (class or its name, arguments of the message), and `places[code - 1]` (file, line,
+    function), if known.
+    """
+
+    def __init__(self, context, module, name: str, exceptions: Sequence[Any], places: Sequence[Any], pyfunc):
+        address, _ = module.global_(name)
+        self._module = module
+        self._context = context
+        self._generation = context._generation
         self._words = (ctypes.c_uint32 * 8).from_address(address)
         self._exceptions = exceptions
         self._places = places
@@ -26,6 +34,8 @@ class ErrorRecord:
 
     def take(self) -> Optional[BaseException]:
         """The exception recorded since the last call, or None; the record is cleared. The device must be idle."""
+        if self._context._generation != self._generation:
+            return None  # the device has been reset, and the variable is gone
         code = self._words[0]
         if code == 0:
             return None
@@ -67,8 +77,8 @@ def _make(cls, arguments) -> BaseException:
         return error
 
 
-# The records to look at; empty while no kernel that may raise has been loaded.
-watched: List[ErrorRecord] = []
+# The records to look at: of kernels that may raise and that somebody can still launch.
+watched: "weakref.WeakSet[ErrorRecord]" = weakref.WeakSet()
 _lock = threading.Lock()
 
 
@@ -76,7 +86,7 @@ def watch(record: ErrorRecord) -> None:
     """Look at the record whenever the device has been waited for."""
     global _hooked
     with _lock:
-        watched.append(record)
+        watched.add(record)
         if not _hooked:
             from .cudadrv._calls import at_synchronize
 
@@ -89,7 +99,7 @@ _hooked = False
 
 def raise_pending() -> None:
     """Raise what a kernel has raised since the last call, if anything. The device must be idle."""
-    for record in watched:
+    for record in list(watched):
         error = record.take()
         if error is not None:
             raise error
