@@ -19,20 +19,11 @@ std::uint32_t intern_type(std::string_view name);
 
 // What DeviceNDArray inherits: where an array lies. Immutable once made.
 struct ArrayBase {
-  ArrayBase() = default;
-  ~ArrayBase();
-  ArrayBase(const ArrayBase&) = delete;
-  ArrayBase& operator=(const ArrayBase&) = delete;
-
   std::uint64_t address = 0;
-  std::uint32_t type = 0;         // interned
-  std::int64_t* shape = nullptr;  // of `extents`: shape, then strides in bytes
+  std::uint32_t type = 0;  // interned; 0 until it is made
   std::uint32_t ndim = 0;
-  std::unique_ptr<std::int64_t[]> extents;
-  PyObject* shape_tuple = nullptr;
-  PyObject* stride_tuple = nullptr;
-  PyObject* type_name = nullptr;
-  PyObject* owner = nullptr;
+  std::unique_ptr<std::int64_t[]> extents;  // shape, then strides in bytes
+  nb::object shape_tuple, stride_tuple, type_name, owner;
 };
 
 // The array of a Python object; null when it is none.

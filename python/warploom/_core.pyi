@@ -303,3 +303,17 @@ def compile_cuda(
     defines: Sequence[str] = (), arguments: Sequence[str] = (), debug: bool = False, fast_math: bool = False,
 ) -> str:
     """Compiles CUDA C++ source to PTX text; name stands in messages, arch is such as "sm_90"."""
+
+def compile_function(
+    frontend: Any,
+    function: Callable[..., Any],
+    argument_types: Sequence[str],
+    objects: list[Any],
+    return_type: str,
+    options: dict[str, Any],
+) -> tuple[Any, ...]:
+    """Compiles a Python function to PTX; use warploom.cuda.frontend.compile.
+
+    (True, results as a dict) or (False, category, message, file, line, column). frontend: the module that reads
+    sources and describes objects; objects: what the canonical types refer to by index; return_type: "" for a kernel.
+    """

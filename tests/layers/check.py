@@ -9,7 +9,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 LINK = re.compile(r'\bwarploom_([a-z_]+)\b')
 LIBRARIES = {"fmt": "fmt", "llvm": "llvm", "llvm-c": "llvm", "clang": "llvm", "lld": "llvm", "CLI": "CLI",
              "nlohmann": "nlohmann", "toml++": "toml++", "toml.hpp": "toml++", "gtest": "gtest", "gmock": "gtest",
-             "benchmark": "benchmark", "CL": "opencl", "nanobind": "nanobind", "cuda.h": "cuda", "cuda_runtime.h": "cuda"}
+             "benchmark": "benchmark", "CL": "opencl", "nanobind": "nanobind", "cuda.h": "cuda",
+             "cuda_runtime.h": "cuda"}
 SYSTEM_FOLDERS = {"sys", "linux", "asm", "bits", "netinet", "arpa"}
 LLVM_HEADER = "src/backend/llvm.hpp"
 

@@ -5,6 +5,7 @@ import gc
 import struct
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -208,7 +209,8 @@ def test_numpy_scalars_are_cast(device, module):
 
 
 def test_tuples_and_optionals_are_flattened(device, module):
-    types = ["ptr(uint8)", "tuple(bool,int32)", "namedtuple(P,u:uint64,h:float16)", "float32", "tuple(float64,complex64)"]
+    types = ["ptr(uint8)", "tuple(bool,int32)", "namedtuple(P,u:uint64,h:float16)", "float32",
+             "tuple(float64,complex64)"]
     values = ((True, 4), (5, 0.5), 1.0, (2.0, 3j))
     assert pack(device, module, types, values) == (True, 4, 5, 0.5, 1.0, 2.0, 0.0, 3.0)
     types = ["ptr(uint8)", "optional(int32)", "uint64", "float16", "float32", "float64", "complex64", "none"]
@@ -236,6 +238,33 @@ def test_array_base_can_be_subclassed(device):
     del array
     gc.collect()
     assert device.memory_info()[0] == before + 512
+
+
+def test_array_base_stands_among_other_bases():
+    class Mixin:
+        def __init__(self, note, **rest):
+            super().__init__(**rest)
+            self.note = note
+
+    class Array(Mixin, _core.ArrayBase):
+        pass
+
+    array = Array("mine", address=0, shape=[], strides=(), type_name="array(int8,0,C)")
+    assert (array.note, array._shape, array._owner) == ("mine", (), None)
+    assert weakref.ref(array)() is array
+    with pytest.raises(TypeError, match="immutable"):
+        _core.ArrayBase.__init__(array, 1, (), (), "array(int8,0,C)")
+    with pytest.raises(AttributeError):
+        array._address = 1
+    with pytest.raises(ValueError):
+        _core.ArrayBase(0, (1,), (), "array(int8,1,C)")
+    with pytest.raises(OverflowError):
+        _core.ArrayBase(-1, (), (), "array(int8,0,C)")
+    with pytest.raises(TypeError):
+        _core.ArrayBase(0, ("x",), (1,), "array(int8,1,C)")
+    unmade = _core.ArrayBase.__new__(_core.ArrayBase)
+    assert unmade._shape is None
+    assert _core.FastDispatcher().call(_core.LaunchConfig(1, 1), (unmade,)) == 0
 
 
 def test_fast_dispatcher_knows_types(device, module):
@@ -285,7 +314,8 @@ def test_fast_dispatcher_copies_numpy_arrays_in_and_out(device, module):
 def test_fast_dispatcher_tells_layouts_apart(device, module):
     np = pytest.importorskip("numpy")
     launcher = _core.Launcher(module.kernel("store_far"), ["ptr(int32)"])
-    for array, name in ((np.zeros((2, 3), "i4"), "array(int32,2,C)"), (np.zeros((2, 3), "c8").T, "array(complex64,2,F)"),
+    for array, name in ((np.zeros((2, 3), "i4"), "array(int32,2,C)"),
+                        (np.zeros((2, 3), "c8").T, "array(complex64,2,F)"),
                         (np.zeros((1, 3), "u2"), "array(uint16,2,C)"), (np.zeros((1, 1, 3), "?"), "array(bool,3,C)")):
         fast = _core.FastDispatcher()
         fast.add([name], launcher)
