@@ -103,6 +103,7 @@ void register_kernel(nb::module_& m);
 void register_array(nb::module_& m);
 void register_host_buffer(nb::module_& m);
 void register_cuda_source(nb::module_& m);
+void register_sources(nb::module_& m);
 void register_launch(nb::module_& m);
 void register_dispatch(nb::module_& m);
 // The compiler of Python kernels; null in a build without it.

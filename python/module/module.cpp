@@ -13,6 +13,7 @@ NB_MODULE(_core, m) {
   register_array(m);
   register_host_buffer(m);
   register_cuda_source(m);
+  register_sources(m);
   register_launch(m);
   register_dispatch(m);
   if (register_compile != nullptr) register_compile(m);

@@ -298,6 +298,10 @@ class FastDispatcher:
         NumPy scalars, ArrayBase, and writable, contiguous NumPy arrays of 1 to 8 dimensions with native elements.
         """
 
+def recent_sources(filename: str) -> list[str]:
+    """Texts given to exec() or compile() under a file name such as "<string>" since this module was imported, newest first."""
+
+
 def compile_cuda(
     source: str, *, name: str = "<source>.cu", arch: str = "", include_dirs: Sequence[str] = (),
     defines: Sequence[str] = (), arguments: Sequence[str] = (), debug: bool = False, fast_math: bool = False,

@@ -114,9 +114,9 @@ def _candidates(function):
     lines = linecache.getlines(code.co_filename, getattr(function, "__globals__", None))
     if lines:
         yield "".join(lines)
-    recent = getattr(_core, "recent_sources", None)
-    if recent is not None:
-        yield from recent(code.co_filename)
+    if code.co_filename.startswith("<"):
+        yield from (text for text in _core.recent_sources(code.co_filename)
+                    if code.co_name == "<lambda>" or code.co_name in text)
     if code.co_filename == "<string>":
         yield from _command_line_source()
 
@@ -162,15 +162,20 @@ def _same_code(node, code: _pytypes.CodeType, filename: str) -> bool:
     while pending:
         one = pending.pop()
         if one.co_name == code.co_name and one.co_code == code.co_code and one.co_names == code.co_names \
-                and one.co_varnames == code.co_varnames:
+                and one.co_varnames == code.co_varnames and _constants(one) == _constants(code):
             return True
         pending.extend(c for c in one.co_consts if isinstance(c, _pytypes.CodeType))
     return False
 
 
+def _constants(code: _pytypes.CodeType) -> List[str]:
+    return [repr(one) for one in code.co_consts if not isinstance(one, _pytypes.CodeType)]
+
+
 def source_of(function) -> Tuple[Any, str, List[str], int]:
     """(syntax tree node, file name, lines of the file, 1) of a Python function; UnsupportedError without source."""
     code = _code_of(function)
+    likely = None  # a function at the right place whose code differs
     for text in _candidates(function):
         try:
             by_line, lines = _index(code.co_filename, text)
@@ -180,8 +185,12 @@ def source_of(function) -> Tuple[Any, str, List[str], int]:
                  if (n.name if isinstance(n, ast.FunctionDef) else "<lambda>") == code.co_name]
         # Several lambdas on one line, or a text that is not what the function came from.
         matching = [n for n in nodes if _same_code(n, code, code.co_filename)]
-        if matching or len(nodes) == 1:
-            return (matching or nodes)[0], code.co_filename, lines, 1
+        if matching:
+            return matching[0], code.co_filename, lines, 1
+        if len(nodes) == 1 and likely is None:
+            likely = nodes[0], code.co_filename, lines, 1
+    if likely is not None:
+        return likely
     raise errors.UnsupportedError(
         f"The source of {code.co_name}() is not available ({code.co_filename}, line {code.co_firstlineno}). Kernels are "
         "compiled from their source: define the function in a file, a notebook cell, or a string given to exec() or "
