@@ -227,6 +227,7 @@ void check_orders(const DeviceFunctions& device, bool second_kind, double absolu
   inputs.insert(inputs.end(), arguments.begin(), arguments.end());
   const Slots got = device.call(name, inputs, count);
   Exact at(53), exact(200);
+  double worst = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const int n = value_in<int>(inputs[i]);
     const T v = value_in<T>(arguments[i]);
@@ -234,11 +235,13 @@ void check_orders(const DeviceFunctions& device, bool second_kind, double absolu
     second_kind ? mpfr_yn(exact, n, at, MPFR_RNDN) : mpfr_jn(exact, n, at, MPFR_RNDN);
     const Error error = error_of(value_in<T>(got[i]), exact.get());
     if (!second_kind || v > 1.5 * n) {
+      worst = std::max(worst, error.absolute);
       EXPECT_LE(error.absolute, absolute) << name << ' ' << n << ' ' << v;
     } else if (v < n) {
       EXPECT_LE(error.steps, std::ceil(2 + 2.5 * n)) << name << ' ' << n << ' ' << v;
     }
   }
+  report_absolute(second_kind ? "yn" : "jn", sizeof(T) == 4, worst, absolute, count);
 }
 TEST(MathOnDevice, BesselFunctionsOfAnyOrder) {
   const DeviceFunctions device({"jn", "jnf", "yn", "ynf"});

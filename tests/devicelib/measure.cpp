@@ -86,7 +86,23 @@ Worst worst_of(const MathCase& math, const Samples<T>& samples, const std::vecto
   return worst;
 }
 
+// Name, type, largest error in ulp and in steps from the correctly rounded value, bound, absolute error, samples.
+void report_line(const std::string& name, bool single, const Worst& worst, const std::string& bound,
+                 std::size_t samples) {
+  const char* path = std::getenv("WARPLOOM_MATH_REPORT");
+  if (path == nullptr) return;
+  std::ofstream(path, std::ios::app) << name << '\t' << (single ? "float" : "double") << '\t' << worst.error.ulp << '\t'
+                                     << worst.error.steps << '\t' << bound << '\t' << worst.beyond << '\t' << samples
+                                     << '\n';
+}
+
 }  // namespace
+
+void report_absolute(const std::string& name, bool single, double worst, double bound, std::size_t samples) {
+  std::ostringstream text;
+  text << bound;
+  report_line(name, single, {{}, worst, {}}, text.str(), samples);
+}
 
 template <class T>
 std::vector<T> edge_values() {
@@ -168,11 +184,7 @@ void expect_within(const MathCase& math, const Samples<T>& samples, const std::v
   for (const double x : worst.at) where << std::hexfloat << ' ' << x << std::defaultfloat << " (" << x << ')';
   const bool single = sizeof(T) == 4;
   const double limit = single ? bound.in_float : bound.in_double;
-  if (const char* path = std::getenv("WARPLOOM_MATH_REPORT")) {
-    std::ofstream(path, std::ios::app) << math.name << '\t' << (single ? "float" : "double") << '\t' << worst.error.ulp
-                                       << '\t' << worst.error.steps << '\t' << limit << '\t' << worst.beyond << '\t'
-                                       << samples.size() << '\n';
-  }
+  report_line(math.name, single, worst, std::to_string(static_cast<int>(limit)), samples.size());
   EXPECT_LE(worst.error.steps, limit) << math.name << " in " << (single ? "float" : "double") << ": " << worst.error.ulp
                                       << " ulp at" << where.str();
   if (bound.range == "below") {

@@ -24,4 +24,7 @@ std::vector<T> edge_values();
 template <class T>
 void expect_within(const MathCase& math, const Samples<T>& samples, const std::vector<T>& results);
 
+// A line of that file for a function whose bound is an absolute error.
+void report_absolute(const std::string& name, bool single, double worst, double bound, std::size_t samples);
+
 }  // namespace warploom::test

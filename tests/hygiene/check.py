@@ -9,7 +9,8 @@ MAX_LINES = 800
 MAX_COLUMNS = 120
 CODE = (".cpp", ".hpp", ".h", ".def", ".cu", ".cuh", ".cl", ".py", ".pyi", ".cmake")
 SCRIPTS = ("Makefile", "tools/setup", "tools/test", "tools/configure", "tools/python", "tools/bench",
-           "tools/docs_check", "tools/python_reference", "tools/devicelib_signatures", "tools/devicelib_fits", ".ci/run")
+           "tools/docs_check", "tools/python_reference", "tools/devicelib_signatures", "tools/devicelib_fits",
+           "tools/math_report", ".ci/run")
 OUTSIDE = (".git", ".cache", ".pytest_cache", "node_modules", "__pycache__")
 MACHINE_PATH = re.compile(r"(?<![\w.-])/(work|home|root|Users)/\w")
 PROSE = (".md", ".txt", ".toml")
