@@ -3,6 +3,8 @@
 
 NB_MODULE(_core, m) {
   using namespace warploom::python;
+  // Kernels and devices live in module variables, which Python does not always clear at its end.
+  nanobind::set_leak_warnings(false);
   m.doc() = "Devices, memory, streams, modules and launches of Warploom, for the Python package on top of it.";
   m.attr("version") = warploom::version().c_str();
   register_error(m);
