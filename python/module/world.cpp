@@ -96,6 +96,13 @@ const ObjectInfo& PythonWorld::describe(ObjectId object) {
     info->name = nb::cast<std::string>(answer[2]);
     info->never_inline = nb::cast<bool>(answer[3]);
     info->function = function(answer[1], info->defaults);
+  } else if (tag == "foreign") {
+    info->kind = Kind::foreign;
+    info->name = nb::cast<std::string>(answer[1]);
+    info->type = nb::cast<std::string>(answer[2]);
+    info->fields = texts(answer[3]);
+    info->type_name = nb::cast<std::string>(answer[4]);
+    info->cooperative = nb::cast<bool>(answer[5]);
   } else if (tag == "namedtuple") {
     info->kind = Kind::named_tuple;
     info->name = nb::cast<std::string>(answer[1]);

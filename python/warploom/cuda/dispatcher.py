@@ -75,7 +75,7 @@ class _Kernel:
         self._lock = threading.Lock()
         # What the kernel is linked with: the options' code, and that of the foreign functions it calls.
         self.links = list(getattr(dispatcher, "_links", ()))
-        foreign = getattr(compiled, "externs", ())
+        foreign = [one for one in compiled.captured if hasattr(one, "link")]
         for function in foreign:
             self.links += function.link
         self.image = compiled.ptx

@@ -298,8 +298,16 @@ def describe(obj, objects: list) -> tuple:
         return "function", function, function.__name__, bool(never)
     if isinstance(obj, _pytypes.FunctionType):
         return "function", obj, obj.__name__, False
+    if isinstance(obj, _pytypes.MethodType) and obj.__name__ == "from_buffer" and type(obj.__self__).__name__ == "FFI":
+        return "builtin", "cffi.from_buffer"
     if isinstance(obj, _pytypes.MethodType):
         return "other", repr(obj), "method"
+    from .decorators import ExternFunction
+
+    if isinstance(obj, ExternFunction):
+        result = obj.sig.return_type
+        return ("foreign", obj.name, result.canonical, [kind.canonical for kind in obj.sig.args], obj.abi,
+                bool(obj.use_cooperative))
     if hasattr(obj, "__cuda_array_interface__"):
         return _describe_device_array(obj, objects)
     return "other", repr(obj)[:200], type(obj).__name__

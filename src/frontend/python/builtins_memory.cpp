@@ -174,6 +174,15 @@ Value constant_array(Evaluator& e, Call& call) {
   return {array_type(type->element, type->ndim, 'C', true), array.ir, nullptr, false};
 }
 
+// cffi's FFI.from_buffer(): a pointer to an array's first element.
+Value buffer_pointer(Evaluator& e, Call& call) {
+  call.bind(e, {"array"}, 1);
+  const Value& array = call.args[0];
+  if (!array.type->is(TypeKind::array)) e.no_match(call, "from_buffer takes an array");
+  if (array.type->layout == 'A') e.no_match(call, "from_buffer takes a contiguous array");
+  return {pointer_type(array.type->element), e.array_data(array), nullptr, false};
+}
+
 Value view(Evaluator& e, Call& call) {
   call.bind(e, {"self", "dtype"}, 2);
   const Value& array = call.args[0];
@@ -393,6 +402,7 @@ Value make_vector(Evaluator& e, Call& call) {
   }
 
 constexpr BuiltinRow rows[] = {
+    {"cffi.from_buffer", buffer_pointer},
     {"cuda.shared.array", shared_array},
     {"cuda.shared_memory", shared_array},
     {"cuda.shared.dynamic", shared_dynamic},

@@ -62,7 +62,7 @@ struct Compiled {
   bool has_error_record = false;
   std::vector<Warning> warnings;
   std::vector<RaisedException> exceptions;
-  std::vector<ObjectId> captured;  // device arrays captured by pointer: they must outlive the code
+  std::vector<ObjectId> captured;  // what must outlive the code: arrays captured by pointer, foreign functions
 };
 
 // Never throws; `failure` is set, and the result empty, when the function cannot be compiled.

@@ -79,6 +79,8 @@ class Evaluator {
   void run_body(Frame& frame);
   Value call_function(const Node* node, const ObjectInfo& info, std::vector<Value> args,
                       std::vector<std::pair<std::string, Value>> keywords);
+  // A function of other code, see foreign.cpp.
+  Value call_foreign(const Node* node, ObjectId object, const std::vector<Value>& args);
   Value call_closure(const Node* node, std::uint32_t closure, std::vector<Value> args,
                      std::vector<std::pair<std::string, Value>> keywords);
   // Joins the returns of an expanded function; none when it only falls out of its end.

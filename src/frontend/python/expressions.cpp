@@ -421,6 +421,9 @@ Value Evaluator::call_value(const Node* node, const Value& callee, std::vector<V
     const ObjectInfo info = c.world.describe(object);
     switch (info.kind) {
       case ObjectInfo::Kind::function: return call_function(node, info, std::move(args), std::move(keywords));
+      case ObjectInfo::Kind::foreign:
+        if (!keywords.empty()) fail(node, fmt::format("{}() takes no keyword arguments", info.name));
+        return call_foreign(node, object, args);
       case ObjectInfo::Kind::builtin: {
         Call site{node, info.name, std::move(args), std::move(keywords)};
         if (const Builtin built_in = find_builtin(info.name)) return built_in(*this, site);

@@ -29,6 +29,8 @@ struct ObjectInfo {
     array,         // host array, frozen: type, shape, bytes in C order
     device_array,  // captured by pointer: type, shape, strides, address
     record,        // a NumPy record scalar: type, bytes
+    foreign,       // a function that other code provides: name in PTX, type: what it returns, fields: its arguments'
+                   // types, type_name: "numba" or "c", the way it is called
     module,        // attributes only
     other,         // name: what Python prints of it, type_name: its class
   };
@@ -40,6 +42,7 @@ struct ObjectInfo {
   const FunctionAst* function = nullptr;
   std::vector<ObjectId> defaults;  // of the last parameters of `function`
   bool never_inline = false;
+  bool cooperative = false;  // foreign: it synchronises the grid
   std::vector<std::int64_t> shape, strides;
   std::string bytes;
   std::uint64_t address = 0;
