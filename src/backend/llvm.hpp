@@ -26,6 +26,8 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Local.h>
 #endif
 // Passes, emission and linking, which one file needs; they are most of LLVM's compile time.
 #ifdef WARPLOOM_LLVM_JIT

@@ -7,8 +7,9 @@
 #include <filesystem>
 #include <mutex>
 
+#include "base/diag.hpp"
 #include "frontend/python/device_library.hpp"
-#include "frontend/python/evaluator.hpp"
+#include "frontend/python/recursion.hpp"
 
 namespace warploom::frontend::python {
 
@@ -163,6 +164,8 @@ void Compilation::emit_ptx(llvm::Function* entry) {
   debug_.finalize();
   const auto target = make_target(options.cc_major, options.cc_minor, options.optimize);
   module->setDataLayout(target->createDataLayout());
+  for (llvm::Function& one : *module)
+    if (!one.isDeclaration()) lower_recursion(*this, one);
   link_device_library(*module);
   // Everything but the entry is private; what nothing uses goes.
   for (llvm::Function& one : *module)

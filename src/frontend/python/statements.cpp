@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/python/evaluator.hpp"
+#include "frontend/python/raise.hpp"
 
 namespace warploom::frontend::python {
 namespace {
@@ -383,29 +384,7 @@ void Evaluator::raise(const Node* node, const std::string& class_name, ObjectId 
                       std::vector<Constant> arguments) {
   const std::uint32_t code = c.exception_code(
       {class_name, class_object, std::move(arguments), frame->function->file, frame->function->name, node->loc.line});
-  llvm::GlobalVariable* record = c.error_record();
-  // The first thread to raise owns the record.
-  llvm::Value* old =
-      b.CreateExtractValue(b.CreateAtomicCmpXchg(record, b.getInt32(0), b.getInt32(code), llvm::MaybeAlign(4),
-                                                 llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic),
-                           0);
-  llvm::BasicBlock* mine = new_block("raise");
-  llvm::BasicBlock* done = new_block("raised");
-  b.CreateCondBr(b.CreateICmpEQ(old, b.getInt32(0)), mine, done);
-  b.SetInsertPoint(mine);
-  static constexpr llvm::Intrinsic::ID where[] = {
-      llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x,   llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y,
-      llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z,   llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
-      llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
-  for (unsigned i = 0; i < 6; ++i)
-    b.CreateAlignedStore(b.CreateIntrinsic(where[i], {}),
-                         b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, 4 + 4 * i), llvm::MaybeAlign(4));
-  b.CreateAlignedStore(b.getInt32(static_cast<std::uint32_t>(node->loc.line)),
-                       b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, 28), llvm::MaybeAlign(4));
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
-  b.CreateIntrinsic(llvm::Intrinsic::nvvm_exit, {});
-  b.CreateUnreachable();
+  emit_raise(b, c, code, node->loc.line);
   die();
 }
 
