@@ -15,6 +15,7 @@ std::span<const BuiltinRow> atomic_builtins();
 std::span<const BuiltinRow> warp_builtins();
 std::span<const BuiltinRow> math_builtins();
 std::span<const BuiltinRow> print_builtins();
+std::span<const BuiltinRow> libdevice_builtins();
 
 // The type that a type object, a dtype string or `int` stands for; null when the value is none of those.
 const Type* type_argument(Evaluator& e, const Value& value);
