@@ -183,6 +183,13 @@ class _Kernel:
     def __call__(self, *args, **kwargs):
         raise ValueError(missing_launch_config_msg)
 
+    @property
+    def _codelibrary(self):
+        """Where Numba's own tools look for the loaded kernel."""
+        from .cudadrv._modules import CodeLibrary
+
+        return CodeLibrary(self)
+
     # ---- what the compiled code needs ----
 
     def _attribute(self, name: str) -> int:
@@ -190,8 +197,9 @@ class _Kernel:
 
     @property
     def regs_per_thread(self) -> int:
-        """Registers for each thread."""
-        return self._attribute("registers")
+        """Registers for each thread: an estimate, which is never above the limit that was asked for."""
+        found = self._attribute("registers")
+        return min(found, self.max_registers) if self.max_registers else found
 
     @property
     def const_mem_size(self) -> int:
@@ -291,7 +299,8 @@ def prepare_argument(ty: types.Type, value: Any, stream, after: List[Callable[[]
         return tuple(prepare_argument(t, v, stream, after) for t, v in zip(ty, value))
     if isinstance(ty, types.Optional):
         return None if value is None else prepare_argument(ty.type, value, stream, after)
-    if isinstance(ty, (types.NoneType, types.Omitted, types.Dispatcher, types.Literal, types.EnumClass)):
+    if isinstance(ty, (types.NoneType, types.Omitted, types.Dispatcher, types.NumberClass, types.Literal,
+                       types.EnumClass)):
         return None
     raise NotImplementedError(f"{ty}, {value!r}: kernels take no argument of this type")
 

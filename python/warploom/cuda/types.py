@@ -632,6 +632,21 @@ class Dispatcher(Dummy):
         return f"function({_object_index(objects, self.dispatcher)})"
 
 
+class NumberClass(Dummy):
+    """A dtype given as an argument, for instance to `cuda.local.array`; it has no run-time data."""
+
+    def __init__(self, instance_type: Type):
+        self.instance_type = instance_type
+        super().__init__(f"class({instance_type})")
+
+    @property
+    def key(self):
+        return self.instance_type
+
+    def canonical_with(self, objects) -> str:
+        return f"function({_object_index(objects, self.instance_type)})"
+
+
 class Function(Dummy):
     """A function object that the compiler knows."""
 

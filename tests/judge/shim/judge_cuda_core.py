@@ -50,3 +50,14 @@ def launch(stream, config, kernel, *arguments):
     launcher = _core.Launcher(kernel, ["uint64"] * len(arguments))
     launcher.launch(config.grid, config.block, core_stream(stream, devices.get_context()), config.shmem_size,
                     config.cooperative, tuple(argument.value for argument in arguments))
+
+
+def cuLibraryGetGlobal(library, name):
+    """(result, address, size) of a variable of a loaded module, as `cuda.bindings.driver` gives them."""
+    address, size = library.global_(name.decode())
+    return 0, address, size
+
+
+def cuMemcpyHtoD(target, source, size):
+    driver.cuMemcpyHtoD(target, source, size)
+    return (0,)

@@ -91,6 +91,10 @@ def _known(module, name):
         return table[module, name]
     if module == "cuda.core" and name in ("Device", "LaunchConfig", "Stream", "launch"):
         return getattr(importlib.import_module("judge_cuda_core"), name)
+    if module == "cuda.core" and name == "ObjectCode":
+        return importlib.import_module("warploom.cuda.cudadrv.driver").Module
+    if module == "cuda.bindings.driver" and name in ("cuLibraryGetGlobal", "cuMemcpyHtoD"):
+        return getattr(importlib.import_module("judge_cuda_core"), name)
     if module.startswith("cuda.core") and name in ("CUDAError", "NVRTCError"):
         # The error that a launch or the driver reports: Warploom's own.
         return importlib.import_module("warploom.cuda.cudadrv.driver").CudaAPIError

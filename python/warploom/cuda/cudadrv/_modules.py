@@ -88,3 +88,23 @@ class FuncAttr(tuple):
     local = property(lambda self: self[2])
     const = property(lambda self: self[3])
     maxthreads = property(lambda self: self[4])
+
+
+class CodeLibrary:
+    """A compiled kernel's code, by the names that Numba's tools use."""
+
+    def __init__(self, kernel) -> None:
+        self._kernel = kernel
+
+    def get_cufunc(self) -> Function:
+        """The kernel in the current context, loaded if it was not."""
+        bound = self._kernel.bind()
+        return Function(Module(bound.context, bound.module), bound.kernel)
+
+    def get_asm_str(self, cc=None) -> str:
+        """The kernel's PTX, without what it is linked with."""
+        return self._kernel.compiled.ptx
+
+    def get_llvm_str(self) -> str:
+        """The kernel's LLVM IR."""
+        return self._kernel.compiled.llvm

@@ -107,4 +107,6 @@ def typeof(value: Any, purpose: Purpose = Purpose.argument) -> types.Type:
         return types.Dispatcher(value)
     if isinstance(value, types.Type):
         return value
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return types.NumberClass(types.from_dtype(np.dtype(value)))
     raise UntypedArgumentError(f"Cannot determine Numba type of {type(value)}")
