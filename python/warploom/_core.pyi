@@ -299,8 +299,7 @@ class FastDispatcher:
         """
 
 def recent_sources(filename: str) -> list[str]:
-    """Texts given to exec() or compile() under a file name such as "<string>" since this module was imported, newest first."""
-
+    """Texts given to exec() or compile() under a file name such as "<string>" since the import, newest first."""
 
 def compile_cuda(
     source: str, *, name: str = "<source>.cu", arch: str = "", include_dirs: Sequence[str] = (),
