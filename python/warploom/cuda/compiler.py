@@ -6,6 +6,7 @@ None of these functions needs a device. Source: Numba, "Compiling Python functio
 from __future__ import annotations
 
 import importlib
+import re
 import warnings
 from typing import Any, List, Optional, Sequence, Tuple
 
@@ -229,6 +230,8 @@ def compile(pyfunc, sig, debug: Optional[bool] = None, lineinfo: bool = False, d
     if device and return_type is not None:
         options["return_type"] = cast_to(return_type)
     py_func = getattr(pyfunc, "py_func", pyfunc)
+    if abi == "c" and options["abi_name"] is None:
+        options["abi_name"] = re.sub(r"\W", "_", py_func.__name__)
     compiled = compile_function(py_func, args, device=device, options=options)
     if not device and not isinstance(compiled.return_type, types.NoneType):
         raise TypeError(NOT_VOID)

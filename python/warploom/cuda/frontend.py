@@ -292,7 +292,8 @@ def describe(obj, objects: list) -> tuple:
     if isinstance(obj, np.ndarray):
         return _describe_array(obj, objects)
     function = getattr(obj, "py_func", None)
-    if function is not None and isinstance(function, _pytypes.FunctionType):
+    # A ufunc made by vectorize has the function too, but is called by the host.
+    if function is not None and hasattr(obj, "targetoptions") and isinstance(function, _pytypes.FunctionType):
         options = getattr(obj, "targetoptions", {}) or {}
         never = options.get("inline") == "never" and options.get("_noinline", False)
         return "function", function, function.__name__, bool(never)
