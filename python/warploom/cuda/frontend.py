@@ -296,9 +296,9 @@ def describe(obj, objects: list) -> tuple:
     if function is not None and hasattr(obj, "targetoptions") and isinstance(function, _pytypes.FunctionType):
         options = getattr(obj, "targetoptions", {}) or {}
         never = options.get("inline") == "never" and options.get("_noinline", False)
-        return "function", function, function.__name__, bool(never)
+        return "function", function, function.__name__, bool(never), _signatures(obj, objects)
     if isinstance(obj, _pytypes.FunctionType):
-        return "function", obj, obj.__name__, False
+        return "function", obj, obj.__name__, False, []
     if isinstance(obj, _pytypes.MethodType) and obj.__name__ == "from_buffer" and type(obj.__self__).__name__ == "FFI":
         return "builtin", "cffi.from_buffer"
     if isinstance(obj, _pytypes.MethodType):
@@ -312,6 +312,18 @@ def describe(obj, objects: list) -> tuple:
     if hasattr(obj, "__cuda_array_interface__"):
         return _describe_device_array(obj, objects)
     return "other", repr(obj)[:200], type(obj).__name__
+
+
+def _signature(declared, objects: list) -> Tuple[List[str], str]:
+    """(canonical argument types, canonical result or "") of a signature or a tuple of types."""
+    arguments = getattr(declared, "args", declared)
+    result = getattr(declared, "return_type", None)
+    return [one.canonical_with(objects) for one in arguments], "" if result is None else result.canonical_with(objects)
+
+
+def _signatures(dispatcher, objects: list) -> list:
+    return [_signature(one, objects) for one in getattr(dispatcher, "declared_signatures", ())
+            if (getattr(dispatcher, "targetoptions", None) or {}).get("device")]
 
 
 def _describe_enum(obj: enum.Enum, objects: list) -> tuple:

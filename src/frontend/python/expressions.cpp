@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/python/declared.hpp"
 #include "frontend/python/evaluator.hpp"
 
 namespace warploom::frontend::python {
@@ -420,7 +421,9 @@ Value Evaluator::call_value(const Node* node, const Value& callee, std::vector<V
     const ObjectId object = callee.type->object;
     const ObjectInfo info = c.world.describe(object);
     switch (info.kind) {
-      case ObjectInfo::Kind::function: return call_function(node, info, std::move(args), std::move(keywords));
+      case ObjectInfo::Kind::function:
+        if (!info.signatures.empty()) return call_declared(*this, node, info, std::move(args), std::move(keywords));
+        return call_function(node, info, std::move(args), std::move(keywords));
       case ObjectInfo::Kind::foreign:
         if (!keywords.empty()) fail(node, fmt::format("{}() takes no keyword arguments", info.name));
         return call_foreign(node, object, args);

@@ -22,7 +22,7 @@ struct ObjectInfo {
     tuple,         // items; also a list, which is frozen; `type_name` and `fields` for a named tuple
     builtin,       // name: an entry of the table of built-ins, for instance "cuda.grid"
     type,          // type: canonical string of a type object; calling it is a cast
-    function,      // function: source and id
+    function,      // function: source and id; signatures if it was given any
     named_tuple,   // a named tuple class: name, fields
     enum_class,    // members through attribute()
     exception,     // an exception class: name
@@ -42,6 +42,11 @@ struct ObjectInfo {
   const FunctionAst* function = nullptr;
   std::vector<ObjectId> defaults;  // of the last parameters of `function`
   bool never_inline = false;
+  struct Signature {
+    std::vector<std::string> arguments;  // canonical
+    std::string result;                  // canonical; empty: what the function returns
+  };
+  std::vector<Signature> signatures;  // of a jitted device function
   bool cooperative = false;  // foreign: it synchronises the grid
   std::vector<std::int64_t> shape, strides;
   std::string bytes;
