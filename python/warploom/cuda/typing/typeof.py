@@ -106,7 +106,7 @@ def typeof(value: Any, purpose: Purpose = Purpose.argument) -> types.Type:
     if hasattr(value, "py_func") and hasattr(value, "targetoptions"):
         return types.Dispatcher(value)
     if isinstance(value, types.Type):
-        return value
+        return types.NumberClass(value)
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return types.NumberClass(types.from_dtype(np.dtype(value)))
     raise UntypedArgumentError(f"Cannot determine Numba type of {type(value)}")
