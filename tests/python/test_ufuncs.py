@@ -161,3 +161,23 @@ def test_transpose(shape, dtype):
     out = np.zeros(shape[::-1], dtype)
     transpose(x, out)
     np.testing.assert_array_equal(out, x.T)
+
+
+class Foreign:
+    """Device memory of another library."""
+
+    def __init__(self, array):
+        self._array = array
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+
+def test_memory_of_other_libraries(add):
+    x = np.arange(5.0)
+    np.testing.assert_array_equal(add(Foreign(cuda.to_device(x)), 6).copy_to_host(), x + 6)
+    result = add(x, 6, out=Foreign(cuda.device_array(5)))
+    np.testing.assert_array_equal(result.copy_to_host(), x + 6)
+
+
+def test_a_function_alone_runs_on_the_host():
+    double = vectorize(lambda x: 2 * x)
+    np.testing.assert_array_equal(double(np.arange(3)), [0, 2, 4])

@@ -221,7 +221,7 @@ class CUDAUFunc(_Base):
         flat_loop, arrays = _over_loop([*inputs, target], loop, [0] * (self._nin + 1))
         self._launch(self._kernel(len(flat_loop)), int(np.prod(flat_loop)), [flat_loop, *arrays], stream)
         if device_out:
-            return out
+            return target
         if out is not None:
             out[...] = _awaited(target, stream)
             return out
@@ -281,8 +281,11 @@ def vectorize(ftylist_or_function=(), target: Optional[str] = None, identity=Non
     """Decorator: a function of scalars that is applied to arrays element by element on the device.
 
     ftylist_or_function: one or a list of signatures such as "float32(float32, float32)"; arguments must have exactly
-    these dtypes. Raises KeyError for an unknown option.
+    these dtypes. A function alone, without signatures and target, becomes a NumPy function that calls it on the host,
+    as Numba's default target does. Raises KeyError for an unknown option.
     """
+    if target is None and hasattr(ftylist_or_function, "__code__"):
+        return np.vectorize(ftylist_or_function)
     _check_target(target)
     if kws.pop("nopython", None) is not None:
         warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=2)
@@ -408,7 +411,7 @@ class CUDAGUFunc(_Base):
         final = []
         for k, (given, target) in enumerate(zip(results, targets)):
             if given is not None and _is_device(given):
-                final.append(given)
+                final.append(target)
             elif given is not None:
                 given[...] = _awaited(target, stream).reshape(given.shape)
                 final.append(given)
