@@ -210,12 +210,15 @@ def lookup(function, name: str) -> Tuple[bool, Any]:
         try:
             return True, cell.cell_contents
         except ValueError:
-            return False, None
+            # A function that names itself is compiled by its decorator before the name is bound.
+            return (True, function) if name == code.co_name else (False, None)
     # A closure of a lambda or inner function that the function passes on.
     found = function.__globals__.get(name, _MISSING)
     if found is _MISSING:
         scope = function.__globals__.get("__builtins__", builtins)
         found = scope.get(name, _MISSING) if isinstance(scope, dict) else getattr(scope, name, _MISSING)
+    if found is _MISSING and name == code.co_name:
+        return True, function
     return (True, found) if found is not _MISSING else (False, None)
 
 

@@ -188,8 +188,14 @@ Value Evaluator::make_tuple(const Type* type, const std::vector<Value>& items) {
   bool known = false;
   for (unsigned i = 0; i < items.size(); ++i) {
     ir = b.CreateInsertValue(ir, items[i].ir, i);
-    literal->items.push_back(items[i].literal);
-    known |= items[i].literal != nullptr;
+    LiteralPtr item = items[i].literal;
+    if (!item && items[i].non_negative) {
+      auto sign = std::make_shared<Literal>();
+      sign->only_sign = true;
+      item = sign;
+    }
+    known |= item != nullptr;
+    literal->items.push_back(std::move(item));
   }
   return {type, ir, known ? literal : nullptr, false};
 }
@@ -198,6 +204,10 @@ Value Evaluator::tuple_item(const Value& tuple, std::size_t index) {
   const Type* type = tuple.type->items[index];
   Value item{type, b.CreateExtractValue(tuple.ir, static_cast<unsigned>(index)),
              tuple.literal ? tuple.literal->items[index] : nullptr, false};
+  if (item.literal && item.literal->only_sign) {
+    item.literal = nullptr;
+    item.non_negative = true;
+  }
   if (const Constant* known = item.constant(); known && known->kind == Constant::Kind::integer)
     item.non_negative = known->integer >= 0;
   if (type->is(TypeKind::integer) && !type->is_signed) item.non_negative = true;

@@ -44,7 +44,8 @@ bool is_number32_64(const Type* type, bool floats) {
 
 Value rmw(Evaluator& e, const Type* type, Rmw op, llvm::Value* address, llvm::Value* value) {
   return {type,
-          e.b.CreateAtomicRMW(op, address, value, llvm::MaybeAlign(type->bits / 8), llvm::AtomicOrdering::Monotonic),
+          e.b.CreateAtomicRMW(op, address, value, llvm::MaybeAlign(type->bits / 8), llvm::AtomicOrdering::Monotonic,
+                              e.c.device_scope),
           nullptr, false};
 }
 
@@ -78,7 +79,7 @@ Value swap_loop(Evaluator& e, const Type* type, llvm::Value* address,
   b.SetInsertPoint(attempt);
   llvm::Value* changed = b.CreateBitCast(next(now), bits);
   llvm::Value* pair = b.CreateAtomicCmpXchg(address, old, changed, align, llvm::AtomicOrdering::Monotonic,
-                                            llvm::AtomicOrdering::Monotonic);
+                                            llvm::AtomicOrdering::Monotonic, e.c.device_scope);
   old->addIncoming(b.CreateExtractValue(pair, 0), b.GetInsertBlock());
   b.CreateCondBr(b.CreateExtractValue(pair, 1), done, head);
   b.SetInsertPoint(done);
@@ -144,8 +145,9 @@ Value compare_swap(Evaluator& e, Call& call, const Target& at, const Value& old_
   llvm::Type* bits = b.getIntNTy(at.element->bits);
   llvm::Value* expected = b.CreateBitCast(e.convert(e.plain(old_value, call.node), at.element, call.node).ir, bits);
   llvm::Value* desired = b.CreateBitCast(e.convert(e.plain(new_value, call.node), at.element, call.node).ir, bits);
-  llvm::Value* pair = b.CreateAtomicCmpXchg(at.address, expected, desired, llvm::MaybeAlign(at.element->bits / 8),
-                                            llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
+  llvm::Value* pair =
+      b.CreateAtomicCmpXchg(at.address, expected, desired, llvm::MaybeAlign(at.element->bits / 8),
+                            llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic, e.c.device_scope);
   return {at.element, b.CreateBitCast(b.CreateExtractValue(pair, 0), e.llvm_type(at.element)), nullptr, false};
 }
 

@@ -142,8 +142,8 @@ Value grid_sync(Evaluator& e, Call& call) {
   llvm::Value* top = b.getInt32(0x80000000U);
   llvm::Value* add = b.CreateSelect(b.CreateICmpEQ(block, b.getInt32(0)),
                                     b.CreateSub(top, b.CreateSub(blocks, b.getInt32(1))), b.getInt32(1));
-  llvm::Value* before =
-      b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, state, add, llvm::MaybeAlign(4), llvm::AtomicOrdering::Monotonic);
+  llvm::Value* before = b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, state, add, llvm::MaybeAlign(4),
+                                          llvm::AtomicOrdering::Monotonic, e.c.device_scope);
   b.CreateBr(wait);
   b.SetInsertPoint(wait);
   llvm::LoadInst* now = b.CreateAlignedLoad(b.getInt32Ty(), state, llvm::MaybeAlign(4), true);

@@ -36,6 +36,8 @@ class Compilation {
   World& world;
   const Options& options;
   llvm::LLVMContext context;
+  // Atomics order the threads of the device, as CUDA's do, not the whole system.
+  llvm::SyncScope::ID device_scope = context.getOrInsertSyncScopeID("device");
   std::unique_ptr<llvm::Module> module;
   Compiled result;
 

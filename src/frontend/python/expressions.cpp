@@ -275,7 +275,7 @@ Value Evaluator::name(const Node* node) {
     llvm::Value* ir =
         variable.slot ? static_cast<llvm::Value*>(b.CreateLoad(llvm_type(variable.type), variable.slot)) : empty();
     // A known number needs no load.
-    if (variable.literal && !variable.literal->is_tuple && variable.type->is_number()) {
+    if (variable.literal && !variable.literal->is_tuple && !variable.literal->only_sign && variable.type->is_number()) {
       const Constant& known = variable.literal->value;
       if (known.kind == Constant::Kind::boolean && variable.type->is(TypeKind::boolean))
         ir = b.getInt1(known.integer != 0);

@@ -37,8 +37,9 @@ Value Evaluator::call_foreign(const Node* node, ObjectId object, const std::vect
   const auto known_type = [&](const std::string& text) {
     const Type* type = parse_type(text, c.world);
     if (!type || (!is_passed_by_value(type) && !type->is(TypeKind::none)))
-      fail(node, fmt::format("{}(): values of type {} cannot be passed to or from other code; use a pointer", info.name,
-                             type ? display(type) : text),
+      fail(node,
+           fmt::format("{}(): values of type {} cannot be passed to or from other code; use a pointer", info.name,
+                       type ? display(type) : text),
            "UnsupportedError");
     return type;
   };

@@ -8,10 +8,10 @@ namespace warploom::frontend::python {
 void emit_raise(llvm::IRBuilder<>& b, Compilation& c, std::uint32_t code, std::int32_t line) {
   llvm::GlobalVariable* record = c.error_record();
   // The first thread to raise owns the record.
-  llvm::Value* old =
-      b.CreateExtractValue(b.CreateAtomicCmpXchg(record, b.getInt32(0), b.getInt32(code), llvm::MaybeAlign(4),
-                                                 llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic),
-                           0);
+  llvm::Value* old = b.CreateExtractValue(
+      b.CreateAtomicCmpXchg(record, b.getInt32(0), b.getInt32(code), llvm::MaybeAlign(4),
+                            llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic, c.device_scope),
+      0);
   llvm::BasicBlock* mine = llvm::BasicBlock::Create(c.context, "raise", b.GetInsertBlock()->getParent());
   llvm::BasicBlock* done = llvm::BasicBlock::Create(c.context, "raised", b.GetInsertBlock()->getParent());
   b.CreateCondBr(b.CreateICmpEQ(old, b.getInt32(0)), mine, done);

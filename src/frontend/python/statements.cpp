@@ -11,7 +11,7 @@ namespace {
 
 // What two paths both know of a value.
 LiteralPtr common(const LiteralPtr& a, const LiteralPtr& b) {
-  if (!a || !b || a->is_tuple != b->is_tuple) return nullptr;
+  if (!a || !b || a->is_tuple != b->is_tuple || a->only_sign != b->only_sign) return nullptr;
   if (a == b) return a;
   if (!a->is_tuple) return a->value == b->value ? a : nullptr;
   if (a->items.size() != b->items.size()) return nullptr;

@@ -15,6 +15,7 @@ namespace warploom::frontend::python {
 // The value of an expression as far as the compiler knows it; a tuple may be known in part.
 struct Literal {
   bool is_tuple = false;
+  bool only_sign = false;                             // nothing is known but that it is not negative
   Constant value;                                     // unless a tuple
   std::vector<std::shared_ptr<const Literal>> items;  // of a tuple; null where unknown
 };
@@ -28,7 +29,9 @@ struct Value {
   bool non_negative = false;
   ObjectId object = 0;  // the frozen array that this is
 
-  [[nodiscard]] const Constant* constant() const { return literal && !literal->is_tuple ? &literal->value : nullptr; }
+  [[nodiscard]] const Constant* constant() const {
+    return literal && !literal->is_tuple && !literal->only_sign ? &literal->value : nullptr;
+  }
 };
 
 // A Python variable at one point of the function.
