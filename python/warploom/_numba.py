@@ -24,14 +24,24 @@ _SUBMODULES = {
 }
 
 
+def vectorize(ftylist_or_function=(), target: str = "cpu", **options):
+    """`numba.vectorize`: `warploom.cuda.vectorize` for target "cuda"; for the CPU NumPy's vectorize, which calls the
+    Python function element by element."""
+    if target != "cpu":
+        return importlib.import_module("warploom.cuda").vectorize(ftylist_or_function, target=target, **options)
+    import numpy as np
+
+    return np.vectorize(ftylist_or_function) if callable(ftylist_or_function) else np.vectorize
+
+
 def __getattr__(name: str):
     if name.startswith("__"):
         raise AttributeError(name)
     if name in _SUBMODULES:
         return importlib.import_module(_SUBMODULES[name])
     cuda = importlib.import_module("warploom.cuda")
-    if name in ("vectorize", "guvectorize"):
-        return getattr(cuda, name)
+    if name == "guvectorize":
+        return cuda.guvectorize
     if name == "typeof":
         return importlib.import_module("warploom.cuda.typing.typeof").typeof
     if name == "literal_unroll":
@@ -44,4 +54,4 @@ def __getattr__(name: str):
     raise AttributeError(f"module 'numba' (warploom) has no attribute {name!r}: only numba.cuda is provided")
 
 
-__all__ = ["jit", "njit"]
+__all__ = ["jit", "njit", "vectorize"]

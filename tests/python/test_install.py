@@ -36,7 +36,8 @@ def test_modules_are_the_same_objects(root):
         from {root}.np.numpy_support import from_dtype
         from {root}.cuda.random import create_xoroshiro128p_states
         from {root} import vectorize, guvectorize, jit
-        assert vectorize is warploom.cuda.vectorize
+        assert guvectorize is warploom.cuda.guvectorize
+        assert vectorize(lambda x: x + 1)([1, 2]).tolist() == [2, 3]  # without a target: on the CPU, as Numba
         f = lambda: None
         assert jit(f) is f and jit(nopython=True)(f) is f
     """)
