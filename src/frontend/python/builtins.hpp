@@ -16,10 +16,20 @@ std::span<const BuiltinRow> warp_builtins();
 std::span<const BuiltinRow> math_builtins();
 std::span<const BuiltinRow> print_builtins();
 std::span<const BuiltinRow> libdevice_builtins();
+std::span<const BuiltinRow> complex_builtins();
+std::span<const BuiltinRow> half_builtins();
+std::span<const BuiltinRow> numpy_builtins();
 
 // The type that a type object, a dtype string or `int` stands for; null when the value is none of those.
 const Type* type_argument(Evaluator& e, const Value& value);
 // A call of the device library, for instance device_call(e, "sin", float32, {x}).
 Value device_call(Evaluator& e, const std::string& base, const Type* type, std::vector<Value> args, const Node* node);
+
+// Complex numbers: from parts, a part, a function of the device library ("exp", "pow"), and the logarithm to another
+// base.
+Value make_complex(Evaluator& e, const Type* type, llvm::Value* real, llvm::Value* imag);
+Value complex_part(Evaluator& e, const Value& value, unsigned part);
+Value complex_call(Evaluator& e, const std::string& name, const std::vector<Value>& args, const Node* node);
+Value complex_log_in(Evaluator& e, const Value& z, double log_of_base, const Node* node);
 
 }  // namespace warploom::frontend::python

@@ -12,4 +12,5 @@
 #include "special_bessel.h"
 
 #include "math_entries.h"
+#include "complex_entries.h"
 #include "intrinsic_entries.h"
