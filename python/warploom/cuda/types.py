@@ -822,15 +822,17 @@ __all__ = [
 # ---- NumPy dtypes ----
 
 _BY_DTYPE_NAME = {t.name: t for t in number_domain | {float16, bfloat16, boolean}}
-_from_dtype_memo: Dict[_np.dtype, Type] = {}
+# Record dtypes are equal whether aligned or not, but their types are not.
+_from_dtype_memo: Dict[_Tup[_np.dtype, bool], Type] = {}
 
 
 def from_dtype(dtype) -> Type:
     """The type of elements of a NumPy dtype. Raises NumbaNotImplementedError for one that kernels do not know."""
     dtype = _np.dtype(dtype)
-    found = _from_dtype_memo.get(dtype)
+    key = (dtype, dtype.isalignedstruct)
+    found = _from_dtype_memo.get(key)
     if found is None:
-        found = _from_dtype_memo[dtype] = _type_of_dtype(dtype)
+        found = _from_dtype_memo[key] = _type_of_dtype(dtype)
     return found
 
 

@@ -49,8 +49,11 @@ def verify_cuda_ndarray_interface(obj: Any) -> None:
 
 
 @functools.lru_cache(maxsize=None)
-def _element_type(dtype: np.dtype) -> str:
-    """The canonical string of a dtype; empty when kernels have no such type."""
+def _element_type(dtype: np.dtype, aligned: bool) -> str:
+    """The canonical string of a dtype; empty when kernels have no such type.
+
+    ``aligned`` is the dtype's ``isalignedstruct``, which makes no difference to NumPy's equality.
+    """
     from warploom.cuda.np.numpy_support import from_dtype
 
     try:
@@ -60,8 +63,8 @@ def _element_type(dtype: np.dtype) -> str:
 
 
 @functools.lru_cache(maxsize=None)
-def _array_type(dtype: np.dtype, ndim: int, layout: str, readonly: bool) -> str:
-    element = _element_type(dtype)
+def _array_type(dtype: np.dtype, aligned: bool, ndim: int, layout: str, readonly: bool) -> str:
+    element = _element_type(dtype, aligned)
     return "array(%s,%d,%s%s)" % (element, ndim, layout, ",ro" if readonly else "") if element else ""
 
 
@@ -168,7 +171,7 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
         low, _ = _geometry.extents(shape, strides, itemsize)
         # The memory begins at the lowest byte, the array at its first element.
         _core.ArrayBase.__init__(self, gpu_data.device_pointer - low if gpu_data.device_pointer else 0, shape, strides,
-                                 _array_type(dtype, len(shape), layout, readonly), gpu_data)
+                                 _array_type(dtype, dtype.isalignedstruct, len(shape), layout, readonly), gpu_data)
         self.shape = shape
         self.strides = strides
         self.dtype = dtype
@@ -497,7 +500,8 @@ class DeviceRecord(_Strided, _core.ArrayBase):
         dtype = np.dtype(dtype)
         if gpu_data is None:
             gpu_data = devices.get_context().memalloc(dtype.itemsize)
-        _core.ArrayBase.__init__(self, gpu_data.device_pointer, (), (), _element_type(dtype), gpu_data)
+        _core.ArrayBase.__init__(self, gpu_data.device_pointer, (), (), _element_type(dtype, dtype.isalignedstruct),
+                                 gpu_data)
         self.dtype = dtype
         self.stream = stream
         self.gpu_data = gpu_data

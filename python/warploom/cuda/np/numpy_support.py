@@ -7,6 +7,7 @@ from typing import Tuple
 
 import numpy as np
 
+from .. import registry
 from ..types import as_dtype, from_dtype
 
 __all__ = ["as_dtype", "carray", "farray", "from_dtype", "is_contiguous", "map_layout", "numpy_version"]
@@ -55,3 +56,7 @@ def carray(ptr, shape, dtype=None):
 def farray(ptr, shape, dtype=None):
     """A Fortran-ordered array over the memory at a pointer, not owning it."""
     return _pointer_array(ptr, shape, dtype, "F")
+
+
+registry.register(carray, "cuda.carray")
+registry.register(farray, "cuda.farray")
