@@ -154,6 +154,38 @@ TEST_P(Arithmetic, Doubles) {
   }
 }
 
+TEST_P(Arithmetic, SpecialFunctions) {
+  const int n = 100;
+  const std::vector<std::uint32_t> words = random_words(n * 2, 51);
+  std::vector<double> a(n), b(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    a[i] = words[2 * i] * 0x1p-29 - 4 + 1e-9;
+    b[i] = words[2 * i + 1] * 0x1p-29 + 2.01;
+  }
+  const auto da = array(a), db = array(b);
+  DeviceArray<double> out(device, n * 8);
+  kernel("special").launch({blocks_for(n, 64), 64}, da, db, out, n);
+  const std::vector<double> got = out.to_vector();
+  for (std::size_t i = 0; i < n; ++i) {
+    const long double x = a[i], y = b[i];
+    const struct {
+      const char* name;
+      long double exact;
+      double ulps;
+    } want[8] = {{"lgamma", std::lgamma(y), 4.5},
+                 {"tgamma", std::tgamma(y), 10.5},
+                 {"j0", ::j0l(x), 7.5},
+                 {"erfcx", std::exp(x * x) * std::erfc(x), 4.5},
+                 {"normcdf", std::erfc(-x * std::sqrt(0.5L)) / 2, 5.5},
+                 {"rhypot", 1 / std::hypot(x, y), 1.5},
+                 {"erf of erfinv", a[i] * 0.2, 8},
+                 {"norm4d", std::hypot(x, y) * std::sqrt(2.0L), 2.5}};
+    for (std::size_t k = 0; k < 8; ++k)
+      expect_close(got[i * 8 + k], want[k].exact, want[k].ulps,
+                   std::string(want[k].name) + "(" + std::to_string(a[i]) + ", " + std::to_string(b[i]) + ")");
+  }
+}
+
 TEST_P(Arithmetic, RoundingModes) {
   DeviceArray<float> out(device, 9);
   const float tiny = 0x1p-30f;

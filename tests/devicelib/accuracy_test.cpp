@@ -110,7 +110,7 @@ const std::map<std::string, Functions>& functions() {
 class MathAccuracy : public testing::TestWithParam<MathCase> {};
 template <class T>
 void expect_accurate(const MathCase& math, Call<T> call) {
-  const Samples<T> samples = samples_of<T>(math, 20000);
+  const Samples<T> samples = samples_of<T>(math, 10000);
   std::vector<T> results;
   for (const auto& x : samples) results.push_back(call(x.data()));
   expect_within(math, samples, results);

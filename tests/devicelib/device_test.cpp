@@ -40,7 +40,7 @@ template <class T>
 void check_accuracy(const MathCase& math) {
   const std::string name = math.name + (sizeof(T) == 4 ? "f" : "");
   const DeviceFunctions device({name});
-  const Samples<T> samples = samples_of<T>(math, 6000);
+  const Samples<T> samples = samples_of<T>(math, 3000);
   Slots inputs;
   for (int k = 0; k < math.arguments; ++k)
     for (const auto& x : samples) inputs.push_back(slot_of<T>(x[k]));

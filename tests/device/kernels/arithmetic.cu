@@ -64,6 +64,21 @@ __global__ void doubles(const double* a, const double* b, double* out, int n) {
   o[9] = fma(x, y, 1.0);
 }
 
+__global__ void special(const double* a, const double* b, double* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  double x = a[i], y = b[i];
+  double* o = out + i * 8;
+  o[0] = lgamma(y);
+  o[1] = tgamma(y);
+  o[2] = j0(x);
+  o[3] = erfcx(x);
+  o[4] = normcdf(x);
+  o[5] = rhypot(x, y);
+  o[6] = erf(erfinv(x * 0.2));
+  o[7] = norm4d(x, y, x, y);
+}
+
 // Rounding modes are part of the instruction.
 __global__ void rounding(float a, float b, float* out) {
   out[0] = __fadd_rn(a, b);

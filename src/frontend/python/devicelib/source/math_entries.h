@@ -95,6 +95,7 @@ WL_ENTRY double __nv_nan(const char*) { return wl_nan(1.0); }
 WL_ENTRY float __nv_nanf(const char*) { return wl_nan(1.0f); }
 
 WL_ONE(rcbrt, wl_rcbrt)
+WL_TWO(rhypot, wl_rhypot)
 WL_ENTRY double __nv_rsqrt(double x) { return wl_rsqrt(x); }
 WL_ENTRY float __nv_frsqrt_rn(float x) { return wl_rsqrt_rn(x); }
 WL_ENTRY_LONG double __nv_powi(double x, int n) { return wl_powi(x, n); }
@@ -102,9 +103,8 @@ WL_ENTRY_LONG float __nv_powif(float x, int n) { return wl_powi(x, n); }
 WL_ENTRY_LONG double __nv_remquo(double x, double y, int* quotient) { return wl_remquo(x, y, quotient); }
 WL_ENTRY_LONG float __nv_remquof(float x, float y, int* quotient) { return wl_remquo(x, y, quotient); }
 
-#define WL_NORMS(type, suffix)                                                                         \
-  WL_ENTRY type __nv_rhypot##suffix(type x, type y) { return wl_norm4<true>(x, y, type(0), type(0)); } \
-  WL_ENTRY type __nv_norm##suffix(int n, const type* x) { return wl_norm<false>(n, x); }               \
+#define WL_NORMS(type, suffix)                                                           \
+  WL_ENTRY type __nv_norm##suffix(int n, const type* x) { return wl_norm<false>(n, x); } \
   WL_ENTRY type __nv_rnorm##suffix(int n, const type* x) { return wl_norm<true>(n, x); }
 WL_NORMS(double, )
 WL_NORMS(float, f)

@@ -60,6 +60,10 @@ WL_DEVICE float wl_norm4(float x, float y, float z, float w) {
   if (infinite) return reciprocal ? 0.0f : wl_inf(x);
   return static_cast<float>(reciprocal ? wl_div(1.0, h) : h);
 }
+template <class T>
+WL_DEVICE T wl_rhypot(T x, T y) {
+  return wl_norm4<true>(x, y, T(0), T(0));
+}
 // Any number of elements, in two passes.
 template <bool reciprocal, class T>
 WL_DEVICE T wl_norm(int n, const T* x) {
