@@ -82,8 +82,10 @@ class Runner:
         self.seconds: dict[str, float] = {}
         self.placed: set[str] = set()  # names that the suite imports from modules of ours that lack them
         imports = os.path.join(suite.cache_folder(), "imports.json")
-        with open(imports, "w", encoding="utf-8") as file:
+        # Replaced in one step: another run may be reading it.
+        with tempfile.NamedTemporaryFile("w", dir=suite.cache_folder(), delete=False, encoding="utf-8") as file:
             json.dump(list_imports(package), file)
+        os.replace(file.name, imports)
         path = [os.path.join(HERE, "shim"), suite.helpers(), *options.path,
                 *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         self.environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path), WARPLOOM_JUDGE_SUITE=package,
