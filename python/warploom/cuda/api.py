@@ -12,7 +12,7 @@ from warploom.cuda.core import config
 
 from .cudadrv import _geometry, devicearray, devices
 from .cudadrv import driver as _driver
-from .cudadrv._memory import MemoryPointer, bytes_of
+from .cudadrv._memory import MemoryPointer
 from .cudadrv._streams import Event, Stream
 from .cudadrv._streams import event_elapsed_time as _elapsed
 
@@ -115,7 +115,7 @@ def device_array(shape, dtype=np.float64, strides=None, order: str = "C", stream
 
 def _host_memory_array(cls, memory, shape, strides, dtype):
     """A host array of class ``cls`` over pinned, mapped or managed memory."""
-    return np.ndarray.__new__(cls, shape, dtype, bytes_of(memory), 0, strides)
+    return np.ndarray.__new__(cls, shape, dtype, memory, 0, strides)
 
 
 def _extent(shape, strides, dtype: np.dtype) -> int:

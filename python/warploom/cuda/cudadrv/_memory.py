@@ -14,8 +14,6 @@ from abc import ABCMeta, abstractmethod
 from collections import deque, namedtuple
 from typing import Any, Callable, Iterator, Optional, Union
 
-import numpy as np
-
 from warploom import _core
 from warploom.cuda.core import config
 
@@ -23,9 +21,6 @@ from ._calls import CudaAPIError, call
 
 MemoryInfo = namedtuple("MemoryInfo", "free,total")
 MemoryInfo.__doc__ = "Free and total device memory in bytes."
-
-# Where the extension offers it, memory objects support the buffer protocol, so that `numpy.ndarray(buffer=mem)` works.
-_HostBuffer = getattr(_core, "HostBuffer", object)
 
 
 def _address(pointer: Any) -> int:
@@ -138,16 +133,11 @@ class OwnedPointer(MemoryPointer):
             root.refct -= 1
 
 
-class _HostSide(_HostBuffer):
-    """The host's view of memory that it can reach; supports the buffer protocol where the extension does."""
+class MappedMemory(AutoFreePointer, _core.HostBuffer):
+    """Host memory that kernels access at the same address: pinned and mapped. ``host_pointer`` is its address.
 
-    @property
-    def __array_interface__(self) -> dict:
-        return {"version": 3, "shape": (self.size,), "typestr": "|u1", "data": (self.host_pointer, False)}
-
-
-class MappedMemory(AutoFreePointer, _HostSide):
-    """Host memory that kernels access at the same address: pinned and mapped. ``host_pointer`` is its address."""
+    It is a writable buffer of bytes, for instance for ``numpy.ndarray(shape, dtype, buffer=memory)``.
+    """
 
     __cuda_memory__ = True
 
@@ -161,8 +151,8 @@ class ManagedMemory(MappedMemory):
     """Memory that host and device share (cuMemAllocManaged)."""
 
 
-class PinnedMemory(_HostSide):
-    """Page-locked host memory without a device address. ``host_pointer`` is its address, ``size`` in bytes."""
+class PinnedMemory(_core.HostBuffer):
+    """Page-locked host memory without a device address: a writable buffer of ``size`` bytes at ``host_pointer``."""
 
     def __init__(self, context, pointer, size: int, owner=None, finalizer: Optional[Callable[[], Any]] = None) -> None:
         self.context = context
@@ -491,15 +481,3 @@ def memory_manager_class():
             except Exception as error:
                 raise RuntimeError("Failed to use memory manager from %s" % name) from error
     return _manager_class
-
-
-def bytes_of(memory) -> np.ndarray:
-    """The host's view of pinned, mapped or managed memory as an array of bytes that keeps it alive."""
-    return np.asarray(_Bytes(memory))
-
-
-class _Bytes:
-    def __init__(self, memory) -> None:
-        self.memory = memory
-        self.__array_interface__ = {"version": 3, "shape": (memory.size,), "typestr": "|u1",
-                                    "data": (memory.host_pointer, False)}

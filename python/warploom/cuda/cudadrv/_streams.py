@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import traceback
 import warnings
 import weakref
 from typing import Any, Callable, Iterator, Optional
@@ -94,7 +93,6 @@ class Stream:
                 callback(self, 0, arg)
             except Exception as error:
                 warnings.warn("Exception in stream callback: %s" % error)
-                traceback.print_exc()
 
         call("cuStreamAddCallback", self._core_stream.host_function, run)
 

@@ -24,7 +24,8 @@ errmsg_contiguous_buffer = (
     "contiguous buffer with numpy .ascontiguousarray()"
 )
 
-_LAYOUTS = ("C", "F", "A")
+# What numpy.array(copy=...) is given to copy only where it has to.
+_IF_NEEDED = None if int(np.__version__.split(".")[0]) >= 2 else False
 
 
 def is_cuda_ndarray(obj: Any) -> bool:
@@ -470,10 +471,6 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
         assign(context, left, value, stream)
         if synchronous:
             stream.synchronize()
-
-
-# What numpy.array(copy=...) is given to copy only where it has to.
-_IF_NEEDED = None if int(np.__version__.split(".")[0]) >= 2 else False
 
 
 def _allocate(shape: tuple, strides: tuple, itemsize: int) -> MemoryPointer:
