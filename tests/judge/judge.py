@@ -78,9 +78,9 @@ class Runner:
         self.tests = os.path.join(package, "tests")
         self.options = options
         self.outcomes: dict[str, tuple[str, str, str]] = {}
-        self.broken: dict[str, tuple[str, str]] = {}  # {file: (reason, text)} of those that cannot be imported
+        self.broken: dict[str, tuple[str, str]] = {}  # {file: (reason, text)} where it cannot be imported
         self.seconds: dict[str, float] = {}
-        self.placed: set[str] = set()  # names that the suite imports from modules of ours that lack them
+        self.placed: set[str] = set()  # names that the suite imports and modules of ours lack
         imports = os.path.join(suite.cache_folder(), "imports.json")
         # Replaced in one step: another run may be reading it.
         with tempfile.NamedTemporaryFile("w", dir=suite.cache_folder(), delete=False, encoding="utf-8") as file:
@@ -358,7 +358,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("-j", "--jobs", type=int, default=2)
     arguments.add_argument("--file", action="append", default=[], metavar="PATTERN", help="only files that match")
-    arguments.add_argument("--subset", action="store_true", help="only the files of subset.txt")
+    arguments.add_argument("--judged", action="store_true", help="only files with tests of judged classes")
     arguments.add_argument("--classes", default=JUDGED, help="classes for --causes and --list-failures")
     arguments.add_argument("--causes", action="store_true", help="cluster the failures by their message")
     arguments.add_argument("--list-failures", action="store_true")
@@ -388,13 +388,12 @@ def main() -> int:
         print("[SKIP] pytest 8 or later is not installed")
         return 77
     runner = Runner(package, options)
-    patterns = options.file
-    if options.subset:
-        with open(os.path.join(HERE, "subset.txt"), encoding="utf-8") as file:
-            patterns = [line.strip() for line in file if line.strip() and not line.startswith("#")]
-    names = runner.files(patterns)
-    began = time.monotonic()
     ledger = read_ledger()
+    names = runner.files(options.file)
+    if options.judged:
+        judged = {key.split("::")[0] for key, entry in ledger.items() if entry["class"] in JUDGED}
+        names = [name for name in names if name in judged]
+    began = time.monotonic()
     runner.run(names, lambda: publish(runner, ledger, names, options.publish) if options.publish else None)
     table = outcome_table(runner, ledger, set(names))
     worse, better = compare(table, ledger)
