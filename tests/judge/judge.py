@@ -117,6 +117,8 @@ class Runner:
                 verdict = self._run_once(name, report, done, scratch, left) if left > 1 else "timeout"
                 running, ids, some = self._read(name, report, finished)
                 collected = collected or ids
+                if running and verdict is None:
+                    verdict = "crash"  # something called exit()
                 if verdict is None or name in self.broken:
                     break
                 if running:

@@ -153,9 +153,11 @@ std::unique_ptr<llvm::TargetMachine> make_target(unsigned major, unsigned minor,
   WL_INTERNAL("python frontend", target != nullptr, "LLVM lacks the NVPTX target");
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  // Any other target takes LLVM's choice, the oldest PTX that knows it: an older one would end the process.
+  const char* version = major == 9 && minor == 0 ? "+ptx80" : major < 8 || (major == 8 && minor == 0) ? "+ptx70" : "";
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, fmt::format("sm_{}{}", major, minor), major >= 9 ? "+ptx80" : "+ptx70", options, std::nullopt,
-      std::nullopt, optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
+      triple, fmt::format("sm_{}{}", major, minor), version, options, std::nullopt, std::nullopt,
+      optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
 }
 
 }  // namespace
