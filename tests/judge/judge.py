@@ -89,7 +89,8 @@ class Runner:
         path = [os.path.join(HERE, "shim"), suite.helpers(), *options.path,
                 *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         self.environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path), WARPLOOM_JUDGE_SUITE=package,
-                                WARPLOOM_JUDGE_IMPORTS=imports, WARPLOOM_DEVICES=os.environ.get("WARPLOOM_DEVICES", "2"),
+                                WARPLOOM_JUDGE_IMPORTS=imports,
+                                WARPLOOM_DEVICES=os.environ.get("WARPLOOM_DEVICES", "2"),
                                 PYTHONDONTWRITEBYTECODE="1", PYTHONFAULTHANDLER="1")
 
     def files(self, patterns: list[str]) -> list[str]:
