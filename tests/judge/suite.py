@@ -8,7 +8,7 @@ import sys
 import zipfile
 
 VERSION = "0.30.4"
-HELPERS = ("filecheck",)  # pure Python, imported by the suite's support module
+HELPERS = ("filecheck",)  # what some of its tests use beside NumPy and pytest
 
 
 def cache_folder() -> str:
@@ -48,8 +48,8 @@ def locate(download: bool = True) -> str | None:
 
 
 def helpers() -> str:
-    """A folder for PYTHONPATH with the suite's pure-Python helpers, as far as they could be fetched."""
-    folder = os.path.join(cache_folder(), "helpers")
+    """A folder for PYTHONPATH with the suite's helpers for this Python, as far as they could be fetched."""
+    folder = os.path.join(cache_folder(), f"helpers-{sys.implementation.cache_tag}")
     if not os.path.isdir(folder):
         os.makedirs(folder, exist_ok=True)
         for name in HELPERS:
