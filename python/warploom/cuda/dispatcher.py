@@ -237,8 +237,10 @@ class _Kernel:
         return self.compiled.llvm
 
     def inspect_lto_ptx(self, cc=None) -> str:
-        """Not available: there is no link-time optimisation."""
-        raise RuntimeError("Not an LTO compilation: inspect_asm() gives the PTX")
+        """The PTX of a kernel that was compiled with lto=True: all it calls is in it, as always. RuntimeError otherwise."""
+        if not self.options.get("lto"):
+            raise RuntimeError("Not an LTO compilation: inspect_asm() gives the PTX")
+        return self.compiled.ptx
 
     def inspect_sass(self) -> str:
         """Not available: the code of a GPU is made by NVIDIA's assembler."""
@@ -840,8 +842,10 @@ class CUDADispatcher:
         return self._inspect(signature, lambda k: k.compiled.llvm if isinstance(k, _Kernel) else k.llvm)
 
     def inspect_lto_ptx(self, signature=None):
-        """Raises RuntimeError: there is no link-time optimisation."""
-        raise RuntimeError("Not an LTO compilation: inspect_asm() gives the PTX")
+        """The PTX after linking for a signature, or a dict of all; RuntimeError unless compiled with lto=True."""
+        if not self.targetoptions.get("lto"):
+            raise RuntimeError("Not an LTO compilation: inspect_asm() gives the PTX")
+        return self.inspect_asm(signature)
 
     def inspect_sass(self, signature=None):
         """Raises RuntimeError: SASS is made by NVIDIA's assembler."""

@@ -24,6 +24,10 @@ std::span<const BuiltinRow> numpy_builtins();
 const Type* type_argument(Evaluator& e, const Value& value);
 // A call of the device library, for instance device_call(e, "sin", float32, {x}).
 Value device_call(Evaluator& e, const std::string& base, const Type* type, std::vector<Value> args, const Node* node);
+// The hardware's approximation of a single precision function, as nvcc's --use_fast_math takes it; nothing without
+// fastmath, or when there is none.
+std::optional<Value> fast_call(Evaluator& e, const std::string& name, const Type* type, const std::vector<Value>& args,
+                               const Node* node);
 
 // Complex numbers: from parts, a part, a function of the device library ("exp", "pow"), and the logarithm to another
 // base.

@@ -20,6 +20,47 @@ Value device_call(Evaluator& e, const std::string& base, const Type* type, std::
   return e.convert({computed, result, nullptr, false}, type, node);
 }
 
+std::optional<Value> fast_call(Evaluator& e, const std::string& name, const Type* type, const std::vector<Value>& args,
+                               const Node* node) {
+  if (!e.c.options.fast_math || type != float_type(32)) return std::nullopt;
+  using llvm::Intrinsic::ID;
+  auto& b = e.b;
+  llvm::Value* x = e.convert(args[0], type, node).ir;
+  const auto scale = [&](llvm::Value* value, double factor) {
+    return b.CreateFMul(value, llvm::ConstantFP::get(value->getType(), factor));
+  };
+  const auto apply = [&](ID id, llvm::Value* value) { return b.CreateUnaryIntrinsic(id, value); };
+  const auto log2 = [&](llvm::Value* value) {
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_lg2_approx_ftz_f, {}, {value});
+  };
+  constexpr double log2_e = 1.44269504088896340736, log2_10 = 3.32192809488736234787;
+  llvm::Value* ir = nullptr;
+  if (name == "sin")
+    ir = apply(llvm::Intrinsic::sin, x);
+  else if (name == "cos")
+    ir = apply(llvm::Intrinsic::cos, x);
+  else if (name == "tan")
+    ir = b.CreateFDiv(apply(llvm::Intrinsic::sin, x), apply(llvm::Intrinsic::cos, x));
+  else if (name == "tanh")
+    ir = apply(llvm::Intrinsic::tanh, x);
+  else if (name == "exp")
+    ir = apply(llvm::Intrinsic::exp2, scale(x, log2_e));
+  else if (name == "exp2")
+    ir = apply(llvm::Intrinsic::exp2, x);
+  else if (name == "exp10")
+    ir = apply(llvm::Intrinsic::exp2, scale(x, log2_10));
+  else if (name == "log")
+    ir = scale(log2(x), 1 / log2_e);
+  else if (name == "log2")
+    ir = log2(x);
+  else if (name == "log10")
+    ir = scale(log2(x), 1 / log2_10);
+  else if (name == "pow")
+    ir = apply(llvm::Intrinsic::exp2, b.CreateFMul(e.convert(args[1], type, node).ir, log2(x)));
+  if (!ir) return std::nullopt;
+  return Value{type, ir, nullptr, false};
+}
+
 namespace {
 
 // Integers compute in double, floats in their own precision.
@@ -42,18 +83,11 @@ std::string library_name(const std::string& name) {
   return name;
 }
 
-// Single precision functions with a quick hardware version, which fastmath asks for.
-bool has_fast(const std::string& name) {
-  static const std::set<std::string> names{"sin", "cos", "tan", "exp", "log", "log2", "log10", "pow", "exp10"};
-  return names.contains(name);
-}
-
 Value unary(Evaluator& e, Call& call) {
   call.bind(e, {"x"}, 1);
   const Type* type = real_type(e, call);
   const std::string name = library_name(leaf(call));
-  if (e.c.options.fast_math && type->bits == 32 && has_fast(name))
-    return device_call(e, "fast_" + name, type, call.args, call.node);
+  if (const auto quick = fast_call(e, name, type, call.args, call.node)) return *quick;
   return device_call(e, name, type, call.args, call.node);
 }
 
@@ -61,8 +95,7 @@ Value binary(Evaluator& e, Call& call) {
   call.bind(e, {"x", "y"}, 2);
   const Type* type = real_type(e, call);
   const std::string name = leaf(call);
-  if (e.c.options.fast_math && type->bits == 32 && has_fast(name))
-    return device_call(e, "fast_" + name, type, call.args, call.node);
+  if (const auto quick = fast_call(e, name, type, call.args, call.node)) return *quick;
   return device_call(e, name, type, call.args, call.node);
 }
 
@@ -89,8 +122,6 @@ Value power(Evaluator& e, Call& call) {
   if (!x.type->is_number() || !y.type->is_number()) e.no_match(call);
   // math.pow of integers is a float.
   if (x.type->is_integral()) x = e.convert(x, float_type(64), call.node);
-  if (e.c.options.fast_math && x.type == float_type(32) && y.type == float_type(32))
-    return device_call(e, "fast_pow", x.type, {x, y}, call.node);
   return e.binary(call.node, Op::pow, x, y);
 }
 

@@ -338,18 +338,23 @@ Value hinted(Evaluator& e, Call& call) {
         parts.push_back(e.plain(e.tuple_item(call.args[1], i), call.node));
     else
       parts.push_back(e.plain(call.args[1], call.node));
-    if (parts.size() != array.type->ndim)
-      e.fail(call.node, fmt::format("Expected {} indices, got {}", array.type->ndim, parts.size()), "NumbaTypeError");
+    if (parts.size() != array.type->ndim) {
+      const bool scalar = !call.args[1].type->is(TypeKind::tuple);
+      e.fail(call.node,
+             fmt::format("Expected {} indices, got {}", array.type->ndim,
+                         scalar ? "a scalar" : std::to_string(parts.size())),
+             "NumbaTypeError");
+    }
     for (const Value& part : parts)
       if (!part.type->is_integral())
-        e.fail(call.node, fmt::format("{} needs integer indices, not {}", op, e.describe(part)), "NumbaTypeError");
+        e.fail(call.node, fmt::format("{} is not a valid index", display(part.type)), "NumbaTypeError");
     address = e.element_address(call.node, array, parts);
   } else {
     e.fail(call.node, fmt::format("{} operates on arrays or pointers, not {}", op, e.describe(array)),
            "NumbaTypeError");
   }
   if (!(element->is(TypeKind::integer) || element->is(TypeKind::floating)))
-    e.fail(call.node, fmt::format("{} needs an array of integers or floats, not {}", op, display(array.type)),
+    e.fail(call.node, fmt::format("{} requires array of integer or float type, not {}", op, display(array.type)),
            "NumbaTypeError");
   const unsigned bits = element->bits;
   llvm::Type* integer = e.b.getIntNTy(std::max(16U, bits));

@@ -173,6 +173,9 @@ void Compilation::emit_ptx(llvm::Function* entry) {
   for (llvm::Function& one : *module)
     if (!one.isDeclaration() && &one != entry && !one.hasLocalLinkage())
       one.setLinkage(llvm::GlobalValue::InternalLinkage);
+  if (options.fast_math)  // denormal numbers are flushed to zero in single precision
+    for (llvm::Function& one : *module)
+      if (!one.isDeclaration()) one.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   std::string broken;
   llvm::raw_string_ostream broken_stream(broken);
   if (llvm::verifyModule(*module, &broken_stream)) {

@@ -60,15 +60,16 @@ static std::vector<std::pair<std::string, Value>> bind_arguments(
 Evaluator::Evaluator(Compilation& compilation, llvm::Function* target)
     : c(compilation), b(compilation.context), llvm_function(target) {
   entry_block = llvm::BasicBlock::Create(c.context, "entry", llvm_function);
+  llvm::FastMathFlags flags;
+  flags.setAllowContract(c.options.optimize);  // as CUDA and Numba: a*b+c is one fma
   if (c.options.fast_math) {
-    llvm::FastMathFlags flags;
-    flags.setFast();
-    b.setFastMathFlags(flags);
-  } else {
-    llvm::FastMathFlags flags;
-    flags.setAllowContract(true);  // as CUDA and Numba: a*b+c is one fma
-    b.setFastMathFlags(flags);
+    // As nvcc's --use_fast_math: approximations, but NaN and infinity keep their meaning.
+    flags.setAllowContract();
+    flags.setApproxFunc();
+    flags.setAllowReciprocal();
+    flags.setNoSignedZeros();
   }
+  b.setFastMathFlags(flags);
 }
 
 llvm::AllocaInst* Evaluator::entry_alloca(llvm::Type* type, const char* label) {

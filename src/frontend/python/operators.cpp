@@ -1,7 +1,7 @@
 // Operators with Numba's rules for the type of the result.
 #include <fmt/format.h>
 
-#include "frontend/python/evaluator.hpp"
+#include "frontend/python/builtins.hpp"
 
 namespace warploom::frontend::python {
 namespace {
@@ -91,7 +91,7 @@ const Type* division_result(const Evaluator& e, const Value& left, const Value& 
 
 // Raises ZeroDivisionError when debug asks for Python's error model.
 static void check_zero(Evaluator& e, const Node* node, llvm::Value* divisor) {
-  if (!e.c.options.debug || !e.frame) return;
+  if (!e.c.options.debug || e.c.options.fast_math || !e.frame) return;
   llvm::Value* zero = divisor->getType()->isFloatingPointTy()
                           ? e.b.CreateFCmpOEQ(divisor, llvm::ConstantFP::get(divisor->getType(), 0.0))
                           : e.b.CreateICmpEQ(divisor, llvm::ConstantInt::get(divisor->getType(), 0));
@@ -269,6 +269,7 @@ static Value float_power(Evaluator& e, const Node* node, const Value& left, cons
                      left.type, node);
   }
   const Type* type = unify(left.type, right.type);
+  if (const auto quick = fast_call(e, "pow", type, {left, right}, node)) return *quick;
   return real_call(e, "pow", type, {e.convert(left, type, node).ir, e.convert(right, type, node).ir});
 }
 
