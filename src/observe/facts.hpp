@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,13 @@ struct BranchCounts {
   }
 };
 
+// Arithmetic in double precision at one place of a kernel.
+struct DoubleArithmetic {
+  SourceLoc source;                 // the PTX line when the kernel has no line information
+  std::uint32_t instructions = 0;   // in the PTX
+  std::optional<double> literal{};  // a constant operand of one of them
+};
+
 // Static facts of a compiled kernel.
 struct KernelFacts {
   std::string name;  // mangled
@@ -72,6 +80,10 @@ struct KernelFacts {
   std::uint32_t registers_estimate = 0;  // 32-bit registers a thread needs, from liveness
   std::uint32_t barriers = 0;
   std::uint32_t constant_bytes = 0;  // .const variables of the module
+  std::uint32_t instructions = 0;    // in the PTX, calls inlined
+  // Values of float32 are widened to float64 somewhere.
+  bool widens_floats = false;
+  std::vector<DoubleArithmetic> double_arithmetic{};  // by place
   std::vector<Site> sites;
 };
 

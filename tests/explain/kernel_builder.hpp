@@ -65,6 +65,13 @@ class KernelBuilder {
     return *this;
   }
 
+  KernelBuilder& doubles(std::uint32_t line, std::uint32_t count, std::optional<double> literal, bool widens = true) {
+    facts_.instructions = 100;
+    facts_.widens_floats = widens;
+    facts_.double_arithmetic.push_back({{"kernel.cu", line, 1}, count, literal});
+    return *this;
+  }
+
   void run(Explain& explain) const { explain.launch_done(facts_, launch_, counts_); }
   [[nodiscard]] KernelData analyse(const char* gpu = "h200") const {
     Explain explain(*isa::find_profile(gpu));

@@ -55,6 +55,16 @@ TEST(Rules, ARareScatteredLineIsNotWorthASentence) {
   expect_clean(load(4, 4).access(8, Space::global, AccessKind::load, 32, 4, 100).analyse());
 }
 
+TEST(Rules, DoublePrecisionOnFloatData) {
+  expect_only(KernelBuilder().doubles(12, 3, 2.0).analyse(), "double_precision", 12,
+              {"from the literal 2", "3 of 100 instructions", "np.float32"});
+  expect_only(KernelBuilder().doubles(11, 1, std::nullopt).doubles(12, 3, 0.5).analyse(), "double_precision", 12,
+              {"from the literal 0.5", "4 of 100"});
+  expect_only(KernelBuilder().doubles(11, 1, std::nullopt).analyse(), "double_precision", 11,
+              {"Double-precision arithmetic on float32 data"});
+  expect_clean(KernelBuilder().doubles(12, 3, 2.0, false).analyse());
+}
+
 TEST(Rules, MisalignedAccess) {
   expect_only(load(5, 4).analyse(), "misaligned", 7, {"5.0 sectors", "multiple of 32 bytes"});
   expect_only(load(5.5, 4).block(16, 16).analyse(), "misaligned", 7, {"5.5 sectors"});

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "device/cpu/cpu_device.hpp"
+#include "device/cpu/double_arithmetic.hpp"
 #include "passes/pressure.hpp"
 
 namespace warploom::device {
@@ -174,6 +175,7 @@ Result<observe::KernelFacts> CpuKernel::facts() {
   facts.local_bytes = (*f)->local_bytes;
   facts.registers_estimate = passes::register_estimate(**f);
   facts.barriers = (*f)->barriers;
+  add_double_arithmetic(**f, facts);
   for (const ptx::Variable& v : module_.text()->variables)
     if (v.space == isa::Space::constant) facts.constant_bytes += static_cast<std::uint32_t>(v.bytes);
   auto shape = code({256, 1, 1}, false, false);

@@ -19,6 +19,7 @@ constexpr Rule kRules[] = {
     rule_local_memory,              // arrays indexed at run time
     rule_atomic_contention,         // a warp's atomics on the same words
     rule_shared_atomic_contention,  // the same in shared memory
+    rule_double_precision,          // float32 data, float64 arithmetic
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ void rule_small_grid(const RuleInput& in, std::vector<Finding>& out);
 void rule_local_memory(const RuleInput& in, std::vector<Finding>& out);
 void rule_atomic_contention(const RuleInput& in, std::vector<Finding>& out);
 void rule_shared_atomic_contention(const RuleInput& in, std::vector<Finding>& out);
+void rule_double_precision(const RuleInput& in, std::vector<Finding>& out);
 
 // All findings of a kernel, dearest first.
 std::vector<Finding> find_all(const RuleInput& in);
