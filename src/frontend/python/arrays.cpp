@@ -7,6 +7,15 @@
 
 namespace warploom::frontend::python {
 
+llvm::Value* Evaluator::member(llvm::Value* aggregate, unsigned index) {
+  while (auto* insert = llvm::dyn_cast<llvm::InsertValueInst>(aggregate)) {
+    if (insert->getNumIndices() != 1) break;
+    if (insert->getIndices()[0] == index) return insert->getInsertedValueOperand();
+    aggregate = insert->getAggregateOperand();
+  }
+  return b.CreateExtractValue(aggregate, index);
+}
+
 Value Evaluator::make_array(const Type* type, llvm::Value* data, const std::vector<llvm::Value*>& shape,
                             const std::vector<llvm::Value*>& strides) {
   llvm::Value* ir = b.CreateInsertValue(llvm::UndefValue::get(llvm_type(type)), data, 0);
@@ -20,7 +29,7 @@ llvm::Value* Evaluator::array_stride(const Value& array, unsigned dim) {
   // The innermost stride of a contiguous array is known, which is what coalescing is seen by.
   if ((type->layout == 'C' && dim + 1 == type->ndim) || (type->layout == 'F' && dim == 0))
     return i64(memory_size(type->element));
-  return b.CreateExtractValue(array.ir, 1 + type->ndim + dim);
+  return member(array.ir, 1 + type->ndim + dim);
 }
 
 static unsigned known_align(const Type* type, unsigned align) { return align ? align : memory_align(type); }
@@ -202,7 +211,7 @@ Value Evaluator::make_tuple(const Type* type, const std::vector<Value>& items) {
 
 Value Evaluator::tuple_item(const Value& tuple, std::size_t index) {
   const Type* type = tuple.type->items[index];
-  Value item{type, b.CreateExtractValue(tuple.ir, static_cast<unsigned>(index)),
+  Value item{type, member(tuple.ir, static_cast<unsigned>(index)),
              tuple.literal ? tuple.literal->items[index] : nullptr, false};
   if (item.literal && item.literal->only_sign) {
     item.literal = nullptr;

@@ -40,15 +40,14 @@ Value Evaluator::convert(const Value& value, const Type* to, const Node* node) {
     llvm::Value* ir = llvm::Constant::getNullValue(target);
     if (from->is(TypeKind::none)) return {to, ir, nullptr, false};
     if (from->is(TypeKind::optional)) {
-      const Value inner{from->element, b.CreateExtractValue(value.ir, 1), nullptr, false};
-      ir = b.CreateInsertValue(ir, b.CreateExtractValue(value.ir, 0), 0);
+      const Value inner{from->element, member(value.ir, 1), nullptr, false};
+      ir = b.CreateInsertValue(ir, member(value.ir, 0), 0);
       return {to, b.CreateInsertValue(ir, convert(inner, to->element, node).ir, 1), nullptr, false};
     }
     ir = b.CreateInsertValue(ir, b.getInt1(true), 0);
     return {to, b.CreateInsertValue(ir, convert(value, to->element, node).ir, 1), nullptr, false};
   }
-  if (from->is(TypeKind::optional))
-    return convert({from->element, b.CreateExtractValue(value.ir, 1), nullptr, false}, to, node);
+  if (from->is(TypeKind::optional)) return convert({from->element, member(value.ir, 1), nullptr, false}, to, node);
   if (from->is(TypeKind::tuple)) {
     std::vector<Value> items;
     for (std::size_t i = 0; i < from->items.size(); ++i)
@@ -71,8 +70,8 @@ Value Evaluator::convert(const Value& value, const Type* to, const Node* node) {
     const Type* part = float_type(to->bits);
     Value real = value, imag = convert(integer(0), part, node);
     if (from->is(TypeKind::complex)) {
-      real = {float_type(from->bits), b.CreateExtractValue(value.ir, 0), nullptr, false};
-      imag = convert({real.type, b.CreateExtractValue(value.ir, 1), nullptr, false}, part, node);
+      real = {float_type(from->bits), member(value.ir, 0), nullptr, false};
+      imag = convert({real.type, member(value.ir, 1), nullptr, false}, part, node);
     }
     llvm::Value* ir = b.CreateInsertValue(llvm::UndefValue::get(target), convert(real, part, node).ir, 0);
     return {to, b.CreateInsertValue(ir, imag.ir, 1), nullptr, false};
@@ -128,14 +127,14 @@ Value Evaluator::truth(const Value& value, const Node* node) {
       return boolean(b.CreateFCmpUNE(value.ir, llvm::ConstantFP::get(value.ir->getType(), 0.0)));
     case TypeKind::complex: {
       llvm::Value* zero = llvm::ConstantFP::get(value.ir->getType()->getStructElementType(0), 0.0);
-      return boolean(b.CreateOr(b.CreateFCmpUNE(b.CreateExtractValue(value.ir, 0), zero),
-                                b.CreateFCmpUNE(b.CreateExtractValue(value.ir, 1), zero)));
+      return boolean(
+          b.CreateOr(b.CreateFCmpUNE(member(value.ir, 0), zero), b.CreateFCmpUNE(member(value.ir, 1), zero)));
     }
     case TypeKind::string: return known(value.constant() && !value.constant()->text.empty());
     case TypeKind::tuple: return known(!value.type->items.empty());
     case TypeKind::optional: {
-      llvm::Value* has = b.CreateExtractValue(value.ir, 0);
-      const Value inner = truth({value.type->element, b.CreateExtractValue(value.ir, 1), nullptr, false}, node);
+      llvm::Value* has = member(value.ir, 0);
+      const Value inner = truth({value.type->element, member(value.ir, 1), nullptr, false}, node);
       return boolean(b.CreateAnd(has, inner.ir));
     }
     case TypeKind::datetime:

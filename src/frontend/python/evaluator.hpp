@@ -135,8 +135,8 @@ class Evaluator {
   llvm::Value* element_address(const Node* node, const Value& array, const std::vector<Value>& index);
   Value make_array(const Type* type, llvm::Value* data, const std::vector<llvm::Value*>& shape,
                    const std::vector<llvm::Value*>& strides);
-  llvm::Value* array_data(const Value& array) { return b.CreateExtractValue(array.ir, 0); }
-  llvm::Value* array_shape(const Value& array, unsigned dim) { return b.CreateExtractValue(array.ir, 1 + dim); }
+  llvm::Value* array_data(const Value& array) { return member(array.ir, 0); }
+  llvm::Value* array_shape(const Value& array, unsigned dim) { return member(array.ir, 1 + dim); }
   llvm::Value* array_stride(const Value& array, unsigned dim);
   Value array_attribute(const Node* node, const Value& array, const std::string& name);
   Value record_attribute(const Node* node, const Value& record, const std::string& name);
@@ -145,6 +145,8 @@ class Evaluator {
   Value tuple_item(const Value& tuple, std::size_t index);
 
   // --- values
+  // One member of a struct value; known ones are found without an instruction.
+  llvm::Value* member(llvm::Value* aggregate, unsigned index);
   Value constant(const Constant& value);
   Value integer(std::int64_t value, const Type* type = int_type(64));
   Value none() { return {none_type(), empty(), nullptr, false}; }

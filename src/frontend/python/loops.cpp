@@ -187,9 +187,9 @@ Iteration iterate(Evaluator& e, const Node* node, const Value& value);
 
 Iteration iterate_range(Evaluator& e, const Value& value) {
   const Type* type = value.type->element;
-  llvm::Value* start = e.b.CreateExtractValue(value.ir, 0);
-  llvm::Value* stop = e.b.CreateExtractValue(value.ir, 1);
-  llvm::Value* step = e.b.CreateExtractValue(value.ir, 2);
+  llvm::Value* start = e.member(value.ir, 0);
+  llvm::Value* stop = e.member(value.ir, 1);
+  llvm::Value* step = e.member(value.ir, 2);
   llvm::Type* wide = e.b.getInt64Ty();
   const auto widen = [&](llvm::Value* v) {
     return type->is_signed ? e.b.CreateSExt(v, wide) : e.b.CreateZExt(v, wide);
@@ -226,9 +226,9 @@ Iteration iterate(Evaluator& e, const Node* node, const Value& value) {
             [&e, node, value](const Value& index) { return e.subscript(node, value, index); }};
   }
   if (value.type->is(TypeKind::iterator) && value.type->name == "enumerate") {
-    const Value inner{value.type->items[0], e.b.CreateExtractValue(value.ir, 0),
-                      value.literal ? value.literal->items[0] : nullptr, false};
-    const Value start{value.type->items[1], e.b.CreateExtractValue(value.ir, 1), nullptr, true};
+    const Value inner{value.type->items[0], e.member(value.ir, 0), value.literal ? value.literal->items[0] : nullptr,
+                      false};
+    const Value start{value.type->items[1], e.member(value.ir, 1), nullptr, true};
     Iteration over = iterate(e, node, inner);
     auto item = over.item;
     over.item = [&e, start, item](const Value& index) {
@@ -244,8 +244,8 @@ Iteration iterate(Evaluator& e, const Node* node, const Value& value) {
     std::vector<Iteration> parts;
     Iteration result;
     for (unsigned i = 0; i < value.type->items.size(); ++i) {
-      const Value part{value.type->items[i], e.b.CreateExtractValue(value.ir, i),
-                       value.literal ? value.literal->items[i] : nullptr, false};
+      const Value part{value.type->items[i], e.member(value.ir, i), value.literal ? value.literal->items[i] : nullptr,
+                       false};
       parts.push_back(iterate(e, node, part));
       llvm::Value* length = parts.back().length;
       result.length = result.length ? e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, result.length, length) : length;
@@ -281,9 +281,9 @@ void Evaluator::for_statement(const Node* node) {
   };
   if (over.type->is(TypeKind::range)) {
     const Type* type = over.type->element;
-    llvm::Value* start = b.CreateExtractValue(over.ir, 0);
-    llvm::Value* stop = b.CreateExtractValue(over.ir, 1);
-    llvm::Value* step = b.CreateExtractValue(over.ir, 2);
+    llvm::Value* start = member(over.ir, 0);
+    llvm::Value* stop = member(over.ir, 1);
+    llvm::Value* step = member(over.ir, 2);
     const auto known = [](llvm::Value* v) { return llvm::dyn_cast<llvm::ConstantInt>(v); };
     // A step of known sign, in practice every one, compares once.
     const llvm::ConstantInt* fixed_step = known(step);

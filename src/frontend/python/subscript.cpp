@@ -19,8 +19,7 @@ Slice resolve_slice(Evaluator& e, const Node* node, const Value& slice, llvm::Va
   auto& b = e.b;
   Slice result;
   const auto part = [&](unsigned i) -> Value {
-    return {slice.type->items[i], b.CreateExtractValue(slice.ir, i), slice.literal ? slice.literal->items[i] : nullptr,
-            false};
+    return {slice.type->items[i], e.member(slice.ir, i), slice.literal ? slice.literal->items[i] : nullptr, false};
   };
   const Value start = part(0), stop = part(1), step = part(2);
   const auto given = [](const Value& v) { return !v.type->is(TypeKind::none); };

@@ -47,7 +47,7 @@ struct ObjectInfo {
     std::string result;                  // canonical; empty: what the function returns
   };
   std::vector<Signature> signatures;  // of a jitted device function
-  bool cooperative = false;  // foreign: it synchronises the grid
+  bool cooperative = false;           // foreign: it synchronises the grid
   std::vector<std::int64_t> shape, strides;
   std::string bytes;
   std::uint64_t address = 0;
