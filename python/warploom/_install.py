@@ -1,4 +1,4 @@
-"""Makes `numba.cuda` (and `numba_cuda_mlir.cuda`) other names of `warploom.cuda`, so that existing files run unchanged."""
+"""Makes `numba.cuda` (and `numba_cuda_mlir.cuda`) names of `warploom.cuda`, so that existing files run unchanged."""
 
 from __future__ import annotations
 
@@ -114,7 +114,8 @@ def uninstall() -> None:
     if not installed():
         return
     sys.meta_path.remove(_finder)
-    for name in [n for n in sys.modules if _target_of(n) is not None and sys.modules.get(_target_of(n)) is sys.modules[n]]:
+    targets = {name: _target_of(name) for name in list(sys.modules)}
+    for name in [n for n, target in targets.items() if target and sys.modules.get(target) is sys.modules[n]]:
         del sys.modules[name]
 
 

@@ -26,7 +26,8 @@ class Compiled:
     """A compiled function: PTX and what is known about it.
 
     `entry` is its name in PTX, `return_type` its type; `error_global`, `exceptions` (class, arguments) and
-    `exception_places` (file, line, function) tell what it may raise; `llvm` is LLVM IR or empty; `captured` are objects that must live as long as the code; `from_cache` is True when the disk cache had it.
+    `exception_places` (file, line, function) tell what it may raise; `llvm` is LLVM IR or empty; `captured` are
+    objects that must live as long as the code; `from_cache` is True when the disk cache had it.
     """
 
     __slots__ = ("ptx", "llvm", "entry", "return_type", "types_text", "cooperative", "warnings", "captured",
@@ -48,7 +49,8 @@ class Compiled:
             return None
         if "enum(" in return_type or "namedtuple(" in return_type or "function(" in return_type:
             return None
-        return {"ptx": self.ptx, "llvm": self.llvm, "entry": self.entry, "return_type": return_type, "types": self.types_text,
+        return {"ptx": self.ptx, "llvm": self.llvm, "entry": self.entry, "return_type": return_type,
+                "types": self.types_text,
                 "cooperative": self.cooperative, "warnings": [[_class_name(c) or str(c), t] for c, t in self.warnings],
                 "error_global": self.error_global, "exceptions": exceptions,
                 "exception_places": [list(place) for place in self.exception_places]}

@@ -244,7 +244,8 @@ class _Kernel:
 
     def inspect_sass(self) -> str:
         """Not available: the code of a GPU is made by NVIDIA's assembler."""
-        raise RuntimeError("SASS is made and shown by NVIDIA's tools, which are not used here; inspect_asm() gives the PTX")
+        raise RuntimeError(
+            "SASS is made and shown by NVIDIA's tools, which are not used here; inspect_asm() gives the PTX")
 
     inspect_sass_cfg = inspect_sass
 
@@ -277,7 +278,8 @@ def prepare_argument(ty: types.Type, value: Any, stream, after: List[Callable[[]
         try:
             return operator.index(value)
         except TypeError:
-            raise TypeError(f"an argument of type {ty} takes an integer, got {type(value).__name__} {value!r}") from None
+            raise TypeError(
+                f"an argument of type {ty} takes an integer, got {type(value).__name__} {value!r}") from None
     if isinstance(ty, types.Boolean):
         return bool(value)
     if isinstance(ty, types.Float):

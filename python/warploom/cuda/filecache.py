@@ -1,7 +1,7 @@
 """Caching with `cache=True` as Numba has it: files beside the function's source, valid while the source is unchanged.
 
-Unlike the content-addressed cache (`cache.py`) globals keep the values they had when the file was written. Source: Numba,
-"Notes on Caching".
+Unlike the content-addressed cache (`cache.py`) globals keep the values they had when the file was written. Source:
+Numba, "Notes on Caching".
 """
 
 from __future__ import annotations

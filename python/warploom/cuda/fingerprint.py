@@ -103,7 +103,8 @@ class Fingerprint:
 
     def value(self, value: Any) -> None:
         """Add a captured value. Raises NotCacheable for one that has no fixed contents."""
-        if value is None or isinstance(value, (bool, int, float, complex, str, bytes)) and not isinstance(value, enum.Enum):
+        plain = (bool, int, float, complex, str, bytes)
+        if value is None or isinstance(value, plain) and not isinstance(value, enum.Enum):
             self.text(type(value).__name__, repr(value))
             return
         known = registry.name_of(value)

@@ -42,13 +42,15 @@ class CompileResult:
     captured: List[Any] = field(default_factory=list)
 
 
-def compile(pyfunc, arg_types: Sequence[str], *, objects: Sequence[Any] = (), device: bool = False, return_type: str = "",
+def compile(pyfunc, arg_types: Sequence[str], *, objects: Sequence[Any] = (), device: bool = False,
+            return_type: str = "",
             options: Optional[dict] = None) -> CompileResult:
     """Compile a Python function for canonical argument types to PTX, without any device.
 
     `objects` are what `enum(k,…)` and `function(k)` in the types refer to. `options`: debug, lineinfo, opt, fastmath,
-    max_registers, launch_bounds, cc, typing ("numba" or "narrow"), boundscheck, abi_name. What cannot be compiled raises
-    the class of `warploom.cuda.core.errors` that Numba would raise, with the file, the line and a caret under the place.
+    max_registers, launch_bounds, cc, typing ("numba" or "narrow"), boundscheck, abi_name. What cannot be compiled
+    raises the class of `warploom.cuda.core.errors` that Numba would raise, with the file, the line and a caret under
+    the place.
     """
     given = dict(options or {})
     given["device"] = device
@@ -150,8 +152,8 @@ def _same_code(node, code: _pytypes.CodeType, filename: str) -> bool:
     if free:
         # Free variables are free only inside a function that has them.
         outer = ast.FunctionDef(
-            name="outer", args=ast.arguments(posonlyargs=[], args=[ast.arg(arg=name) for name in sorted(free)], vararg=None,
-                                             kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[]),
+            name="outer", args=ast.arguments(posonlyargs=[], args=[ast.arg(arg=name) for name in sorted(free)],
+                                             vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[]),
             body=module.body, decorator_list=[], returns=None, type_params=[])
         module = ast.Module([outer], [])
     try:
@@ -192,9 +194,9 @@ def source_of(function) -> Tuple[Any, str, List[str], int]:
     if likely is not None:
         return likely
     raise errors.UnsupportedError(
-        f"The source of {code.co_name}() is not available ({code.co_filename}, line {code.co_firstlineno}). Kernels are "
-        "compiled from their source: define the function in a file, a notebook cell, or a string given to exec() or "
-        "compile() after warploom was imported.")
+        f"The source of {code.co_name}() is not available ({code.co_filename}, line {code.co_firstlineno}). Kernels "
+        "are compiled from their source: define the function in a file, a notebook cell, or a string given to exec() "
+        "or compile() after warploom was imported.")
 
 
 # --- names ----------------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def compiling_for(launch, args) -> Iterator[None]:
 
 @contextlib.contextmanager
 def capture_compile_config(dispatcher):
-    """Gives a dict whose "config" becomes the configuration with which `dispatcher` is next compiled, else stays None."""
+    """Gives a dict whose "config" becomes the configuration with which `dispatcher` is next compiled, or None."""
     if dispatcher is None:
         raise TypeError("dispatcher is required")
     record = {"config": None}

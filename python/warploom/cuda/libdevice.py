@@ -19,7 +19,8 @@ def _define(symbol: str, retty, args) -> None:
     name = symbol[len("__nv_"):]
     sig = create_signature(retty, args)
     function.__name__ = name
-    function.__doc__ = (f"{name}({', '.join(f'{a.name}: {a.ty}' for a in args if not a.is_ptr)}) -> {sig.return_type}\n\n"
+    parameters = ", ".join(f"{a.name}: {a.ty}" for a in args if not a.is_ptr)
+    function.__doc__ = (f"{name}({parameters}) -> {sig.return_type}\n\n"
                         f"See libdevice's {symbol}.")
     globals()[name] = device_function("libdevice." + name)(function)
     __all__.append(name)

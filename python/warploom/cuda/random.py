@@ -153,7 +153,7 @@ def _seeded(seed: int) -> int:
 
 
 def init_xoroshiro128p_states_cpu(states: np.ndarray, seed: int, subsequence_start: int = 0) -> None:
-    """Fill a NumPy array of `xoroshiro128p_dtype`: state i is `subsequence_start + i` times 2**64 steps after the seed's."""
+    """Fill an array of `xoroshiro128p_dtype`: state i is (`subsequence_start` + i) * 2**64 steps after the seed's."""
     n = states.shape[0]
     if n == 0:
         return

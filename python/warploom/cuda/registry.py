@@ -1,4 +1,4 @@
-"""Names of the objects that the compiler knows: `name_of(cuda.syncthreads)` is "cuda.syncthreads", of `math.sin` "math.sin".
+"""Names of the objects that the compiler knows: `name_of(cuda.grid)` is "cuda.grid", of `math.sin` "math.sin".
 
 Kernels name these objects however they like (`from math import sin as s`): it is the object that counts.
 """
@@ -26,8 +26,8 @@ _BUILTINS = (
 _NUMPY = (
     "shape", "size", "ndim", "zeros", "ones", "empty", "full", "arange", "array", "sum", "prod", "mean", "dot", "where",
     "zeros_like", "ones_like", "empty_like", "asarray", "copyto", "round", "around", "clip", "argmax", "argmin", "amax",
-    "amin", "min", "max", "all", "any", "var", "std", "isclose", "allclose", "iscomplex", "isreal", "nan_to_num", "real",
-    "imag", "angle", "sinc", "cross", "outer", "take", "transpose", "ravel", "reshape", "concatenate",
+    "amin", "min", "max", "all", "any", "var", "std", "isclose", "allclose", "iscomplex", "isreal", "nan_to_num",
+    "real", "imag", "angle", "sinc", "cross", "outer", "take", "transpose", "ravel", "reshape", "concatenate",
 )
 
 

@@ -246,7 +246,7 @@ def breakpoint() -> None:
 
 @device_function("cuda.printf")
 def printf(format: str, *args) -> int:
-    """C's printf from the device: `format` is a literal; returns the number of arguments. Output comes at the next sync."""
+    """C's printf from the device: `format` is a literal; returns the number of arguments. Output comes at a sync."""
 
 
 # ---- loads and stores with a cache hint, vectors ----
@@ -304,7 +304,7 @@ def load_float4(array, index):
 
 @device_function("cuda.store_float4")
 def store_float4(array, index, value) -> None:
-    """Store a float4 to `array[index]` … `array[index + 3]` in one 16-byte store; the address must be a multiple of 16."""
+    """Store a float4 to `array[index]` … `array[index + 3]` in one 16-byte store; the address is a multiple of 16."""
 
 
 @device_function("cuda.literal_unroll")
@@ -430,8 +430,8 @@ DEVICE_NAMES = [
     "threadfence_system", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync",
     "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt", "popc", "brev", "clz",
     "ffs", "selp", "fma", "cbrt", "nanosleep", "breakpoint", "printf", "ldca", "ldcg", "ldcs", "ldlu", "ldcv", "stcg",
-    "stcs", "stwb", "stwt", "load_float4", "store_float4", "literal_unroll", "shared", "shared_memory", "local", "const",
-    "atomic",
+    "stcs", "stwb", "stwt", "load_float4", "store_float4", "literal_unroll", "shared", "shared_memory", "local",
+    "const", "atomic",
 ]
 
 __all__ = DEVICE_NAMES

@@ -1,4 +1,4 @@
-"""Which argument types a compiled kernel accepts, and which of several kernels fits best. Source: Numba, dispatch rules."""
+"""Which argument types a compiled kernel accepts, and which of several kernels fits best. Source: Numba, dispatch."""
 
 from __future__ import annotations
 

@@ -106,8 +106,9 @@ def _broadcast(array, loop: Tuple[int, ...], core_ndim: int = 0):
     """A view of a device array whose leading dimensions are `loop`; repeated ones get stride 0."""
     own = array.ndim - core_ndim
     shape = loop + tuple(array.shape[own:])
-    strides = [0] * (len(loop) - own) + [0 if array.shape[d] == 1 and loop[len(loop) - own + d] != 1 else array.strides[d]
-                                         for d in range(own)] + list(array.strides[own:])
+    outer = len(loop) - own
+    strides = [0] * outer + [0 if array.shape[d] == 1 and loop[outer + d] != 1 else array.strides[d]
+                             for d in range(own)] + list(array.strides[own:])
     if tuple(array.shape) == shape:
         return array
     return _view(array, shape, tuple(strides))
@@ -331,7 +332,8 @@ class CUDAGUFunc(_Base):
                 raise TypeError(f"guvectorized functions cannot return values: signature {sig} specifies "
                                 f"{return_type} return type")
             if len(args) != self.nin + self.nout:
-                raise TypeError(f"the signature has {len(args)} arguments, the layout {layout!r} {self.nin + self.nout}")
+                raise TypeError(
+                    f"the signature has {len(args)} arguments, the layout {layout!r} {self.nin + self.nout}")
             dtypes = tuple(types.as_dtype(a.dtype if isinstance(a, types.Array) else a) for a in args)
             self._types[dtypes] = args
 

@@ -1,4 +1,4 @@
-"""Transposition of a matrix on the device through tiles in shared memory. Source: CUDA Best Practices Guide, "Shared Memory"."""
+"""Transposition of a matrix on the device through tiles in shared memory. Source: CUDA Best Practices Guide."""
 
 from __future__ import annotations
 
