@@ -52,6 +52,7 @@ nb::tuple compile_function(nb::object frontend, nb::object function, nb::list ar
     const nb::tuple cc = nb::cast<nb::tuple>(options["cc"]);
     o.cc_major = nb::cast<unsigned>(cc[0]);
     o.cc_minor = nb::cast<unsigned>(cc[1]);
+    if (nb::len(cc) > 2) o.cc_suffix = nb::cast<std::string>(cc[2]);
   }
   front::Failure failure;
   const front::Compiled compiled = front::compile_python(request, world, failure);

@@ -585,7 +585,7 @@ class CUDADispatcher:
         if self._pending_signatures:
             self._finish_unpickling()
         if self._is_device:
-            raise ValueError("a device function cannot be launched: call it from a kernel")
+            raise RuntimeError("Cannot compile a device function as a kernel: call it from a kernel")
         args = self._bind_arguments(args, kwargs)
         kernel = self._kernel_for(launch, args)
         for callback in launch.pre_launch_callbacks:

@@ -47,8 +47,9 @@ Value Evaluator::load(llvm::Value* address, const Type* type, unsigned align) {
         strides.insert(strides.begin(), i64(stride));
         stride *= type->dims[i];
       }
-      return make_array(array_type(type->element, static_cast<unsigned>(type->dims.size()), 'C'), address, shape,
-                        strides);
+      const Type* array = array_type(type->element, static_cast<unsigned>(type->dims.size()), 'C');
+      if (align != 0 && align < memory_align(type->element)) array = packed_array(array);
+      return make_array(array, address, shape, strides);
     }
     case TypeKind::boolean:
       return boolean(b.CreateICmpNE(b.CreateAlignedLoad(b.getInt8Ty(), address, at), b.getInt8(0)));
@@ -283,7 +284,12 @@ Value Evaluator::array_attribute(const Node* node, const Value& array, const std
         strides.push_back(array_stride(array, i));
       }
       llvm::Value* data = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), array_data(array), type->element->offsets[k]);
-      return make_array(array_type(type->element->items[k], type->ndim, 'A', type->read_only), data, shape, strides);
+      const Type* field = type->element->items[k];
+      const Type* view = array_type(field, type->ndim, 'A', type->read_only);
+      const std::uint32_t align = std::gcd(type->element->offsets[k], type->element->size);
+      if (type->name == "packed" || type->element->name == "packed" || align % memory_align(field) != 0)
+        view = packed_array(view);
+      return make_array(view, data, shape, strides);
     }
     if (type->ndim == 0) return record_attribute(node, load(array_data(array), type->element), name);
   }

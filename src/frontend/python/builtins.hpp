@@ -36,4 +36,7 @@ Value complex_part(Evaluator& e, const Value& value, unsigned part);
 Value complex_call(Evaluator& e, const std::string& name, const std::vector<Value>& args, const Node* node);
 Value complex_log_in(Evaluator& e, const Value& z, double log_of_base, const Node* node);
 
+// left == right (or !=) of character sequences and literal strings; zeros at the end do not count.
+Value compare_text(Evaluator& e, const Value& left, const Value& right, bool equal);
+
 }  // namespace warploom::frontend::python

@@ -73,7 +73,7 @@ template <I::ID id>
 Value barrier_vote(Evaluator& e, Call& call) {
   call.bind(e, {"predicate"}, 1);
   const Value value = e.plain(call.args[0], call.node);
-  if (!value.type->is(TypeKind::integer)) e.no_match(call, "the predicate is an integer");
+  if (!value.type->is_integral()) e.no_match(call, "the predicate is an integer");
   llvm::Value* result = e.b.CreateIntrinsic(id, {e.b.getInt32(0), e.truth(value, call.node).ir});
   return {int_type(32), e.b.CreateZExtOrTrunc(result, e.b.getInt32Ty()), nullptr, true};
 }

@@ -3,6 +3,7 @@
 #include "frontend/python/compilation.hpp"
 
 #include <fmt/format.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <filesystem>
 #include <mutex>
@@ -82,7 +83,7 @@ llvm::GlobalVariable* Compilation::string_constant(const std::string& text) {
   if (!global) {
     llvm::Constant* data = llvm::ConstantDataArray::getString(context, text, true);
     global = new llvm::GlobalVariable(*module, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, "text",
-                                      nullptr, llvm::GlobalValue::NotThreadLocal, 1);
+                                      nullptr, llvm::GlobalValue::NotThreadLocal, 4);
   }
   return global;
 }
@@ -124,8 +125,9 @@ llvm::DISubprogram* Compilation::subprogram(const FunctionAst& function) {
   if (!found) {
     llvm::DIFile* in = file(function.file);
     if (!unit_) {
-      unit_ = debug_.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), in, "warploom",
-                                       options.optimize, "", 0, "", llvm::DICompileUnit::DebugDirectivesOnly);
+      unit_ = debug_.createCompileUnit(
+          llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), in, "warploom", options.optimize, "", 0, "",
+          options.debug ? llvm::DICompileUnit::FullDebug : llvm::DICompileUnit::DebugDirectivesOnly);
       module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
       module->addModuleFlag(llvm::Module::Warning, "Dwarf Version", 2);
     }
@@ -139,7 +141,8 @@ llvm::DISubprogram* Compilation::subprogram(const FunctionAst& function) {
 
 namespace {
 
-std::unique_ptr<llvm::TargetMachine> make_target(unsigned major, unsigned minor, bool optimize) {
+std::unique_ptr<llvm::TargetMachine> make_target(unsigned major, unsigned minor, const std::string& suffix,
+                                                 bool optimize) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -156,7 +159,7 @@ std::unique_ptr<llvm::TargetMachine> make_target(unsigned major, unsigned minor,
   // Any other target takes LLVM's choice, the oldest PTX that knows it: an older one would end the process.
   const char* version = major == 9 && minor == 0 ? "+ptx80" : major < 8 || (major == 8 && minor == 0) ? "+ptx70" : "";
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, fmt::format("sm_{}{}", major, minor), version, options, std::nullopt, std::nullopt,
+      triple, fmt::format("sm_{}{}{}", major, minor, suffix), version, options, std::nullopt, std::nullopt,
       optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
 }
 
@@ -164,11 +167,18 @@ std::unique_ptr<llvm::TargetMachine> make_target(unsigned major, unsigned minor,
 
 void Compilation::emit_ptx(llvm::Function* entry) {
   debug_.finalize();
-  const auto target = make_target(options.cc_major, options.cc_minor, options.optimize);
+  const auto target = make_target(options.cc_major, options.cc_minor, options.cc_suffix, options.optimize);
   module->setDataLayout(target->createDataLayout());
   for (llvm::Function& one : *module)
     if (!one.isDeclaration()) lower_recursion(*this, one);
   link_device_library(*module);
+  // Shared arrays that the code declares stay, also when one thread alone would not need them: a block's shared
+  // memory is what its kernel says.
+  for (llvm::GlobalVariable& global : module->globals()) {
+    global.removeDeadConstantUsers();
+    if (global.getAddressSpace() == 3 && global.hasInternalLinkage() && !global.use_empty())
+      llvm::appendToCompilerUsed(*module, {&global});
+  }
   // Everything but the entry is private; what nothing uses goes.
   for (llvm::Function& one : *module)
     if (!one.isDeclaration() && &one != entry && !one.hasLocalLinkage())

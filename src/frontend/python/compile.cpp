@@ -30,8 +30,8 @@ void add_parameters(Compilation& c, const Type* type, std::vector<llvm::Type*>& 
     case TypeKind::floating:
     case TypeKind::datetime:
     case TypeKind::timedelta:
-    case TypeKind::enumeration:
     case TypeKind::vector: out.push_back(c.llvm_type(type)); return;
+    case TypeKind::enumeration: add_parameters(c, type->element, out); return;
     default: return;
   }
 }
@@ -71,11 +71,11 @@ Value take_parameters(Evaluator& e, const Type* type, unsigned& next) {
           b.CreateInsertValue(llvm::UndefValue::get(e.llvm_type(type)), b.CreateICmpNE(take(), b.getInt8(0)), 0);
       return {type, b.CreateInsertValue(ir, take_parameters(e, type->element, next).ir, 1), nullptr, false};
     }
+    case TypeKind::enumeration: return {type, take_parameters(e, type->element, next).ir, nullptr, false};
     case TypeKind::integer:
     case TypeKind::floating:
     case TypeKind::datetime:
     case TypeKind::timedelta:
-    case TypeKind::enumeration:
     case TypeKind::vector: return {type, take(), nullptr, type->is(TypeKind::integer) && !type->is_signed};
     default: return {type, e.empty(), nullptr, false};
   }
@@ -96,7 +96,8 @@ std::string entry_name(const FunctionAst& function, const std::vector<const Type
 void set_launch_bounds(llvm::Function* kernel, const Options& options) {
   static constexpr const char* names[] = {"nvvm.maxntid", "nvvm.minctasm", "nvvm.maxclusterrank"};
   for (unsigned i = 0; i < 3; ++i)
-    if (options.launch_bounds[i] != 0) kernel->addFnAttr(names[i], std::to_string(options.launch_bounds[i]));
+    if (options.launch_bounds[i] != 0)
+      kernel->addFnAttr(names[i], std::to_string(options.launch_bounds[i]) + (i == 0 ? ",1,1" : ""));
   if (options.max_registers != 0) kernel->addFnAttr("nvvm.maxnreg", std::to_string(options.max_registers));
 }
 
@@ -116,9 +117,10 @@ void compile(const Request& request, Compilation& c) {
       llvm::Type* one = c.llvm_type(type);
       if (type->is(TypeKind::boolean)) one = llvm::Type::getInt8Ty(c.context);
       if (type->is(TypeKind::pointer)) one = llvm::Type::getInt64Ty(c.context);
+      const auto* aggregate = llvm::dyn_cast<llvm::StructType>(one);
       if (type->is(TypeKind::complex))
         add_parameters(c, type, parameters);
-      else
+      else if (!aggregate || aggregate->getNumElements() != 0)
         parameters.push_back(one);
       continue;
     }
@@ -144,7 +146,7 @@ void compile(const Request& request, Compilation& c) {
     Evaluator e(c, function);
     Frame frame;
     frame.function = &ast;
-    if (c.options.line_info) {
+    if (c.options.line_info || c.options.debug) {
       frame.scope = c.subprogram(ast);
       function->setSubprogram(llvm::cast<llvm::DISubprogram>(frame.scope));
     }

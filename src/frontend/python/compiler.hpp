@@ -23,6 +23,7 @@ struct Options {
   unsigned max_registers = 0;
   std::array<unsigned, 3> launch_bounds{};  // threads, blocks on a multiprocessor, blocks in a cluster; 0: none
   unsigned cc_major = 9, cc_minor = 0;
+  std::string cc_suffix;  // "a" or "f": features of one architecture, or of its family
 };
 
 struct Request {

@@ -35,7 +35,8 @@ struct Frame {
   const FunctionAst* function = nullptr;
   Frame* parent = nullptr;  // the function around a closure
   Frame* caller = nullptr;
-  std::string key;  // function and argument types, to notice recursion
+  const Node* call_site = nullptr;  // in the caller
+  std::string key;                  // function and argument types, to notice recursion
   Env env;
   std::vector<LoopContext*> loops;
   std::vector<std::pair<Path, Value>>* returns = nullptr;

@@ -61,19 +61,25 @@ void Evaluator::fail(const Node* node, const std::string& message, const std::st
     const std::int64_t at = loc.line - in->first_source_line;
     if (at >= 0 && at < static_cast<std::int64_t>(in->source.size())) {
       const std::string& line = in->source[static_cast<std::size_t>(at)];
+      // Columns are bytes of UTF-8, carets stand under letters.
+      const auto letters = [&](std::size_t from, std::size_t to) {
+        std::size_t count = 0;
+        for (std::size_t i = from; i < std::min(to, line.size()); ++i) count += (line[i] & 0xC0) != 0x80 ? 1U : 0U;
+        return count;
+      };
+      const auto start = static_cast<std::size_t>(std::max(0, loc.column));
       std::size_t width = 1;
       if (loc.end_line == loc.line && loc.end_column > loc.column)
-        width = static_cast<std::size_t>(loc.end_column - loc.column);
-      else if (loc.end_line > loc.line && line.size() > static_cast<std::size_t>(loc.column))
-        width = line.size() - static_cast<std::size_t>(loc.column);
-      failure.message +=
-          fmt::format("\n{}\n{}{}", line, std::string(static_cast<std::size_t>(std::max(0, loc.column)), ' '),
-                      std::string(width, '^'));
+        width = letters(start, static_cast<std::size_t>(loc.end_column));
+      else if (loc.end_line > loc.line)
+        width = letters(start, line.size());
+      failure.message += fmt::format("\n{}\n{}{}", line, std::string(letters(0, start), ' '),
+                                     std::string(std::max<std::size_t>(1, width), '^'));
     }
-    for (Frame* up = frame; up && up->caller; up = up->caller)
-      if (up->inlined_at)
-        failure.message += fmt::format("\ncalled from File \"{}\", line {}, in {}", up->caller->function->file,
-                                       up->inlined_at->getLine(), up->caller->function->name);
+    for (Frame* up = frame; up && up->caller && up->call_site; up = up->caller)
+      failure.message += fmt::format(
+          "\n\nDuring: resolving callee type: type(CUDADispatcher({}))\nDuring: typing of call at {} ({}), in {}",
+          up->function->name, up->caller->function->file, up->call_site->loc.line, up->caller->function->name);
   }
   throw CompileError{std::move(failure)};
 }

@@ -154,6 +154,7 @@ static Value expand(Evaluator& e, const Node* node, Frame& callee,
   if (depth > max_depth) e.fail(node, fmt::format("calls are nested more than {} deep", max_depth), "UnsupportedError");
   callee.id = ++e.c.frames;
   callee.caller = e.frame;
+  callee.call_site = node;
   callee.inlined_at = nullptr;
   if (e.frame->scope && node) {
     callee.scope = e.c.subprogram(*callee.function);

@@ -117,10 +117,15 @@ void Evaluator::loop(const Node* node, const std::set<std::string>& assigned,
       }
     }
     if (!changed) {
-      // Variables the paths lack at the head are those of the body alone.
+      // Variables of the body alone live on after the loop, in the state of its last round.
+      for (auto& [variable, held] : wider)
+        if (!head.contains(variable) && held.type) held.slot = slot(variable, held.type);
+      for (Path& path : context.breaks)
+        for (const auto& [variable, held] : wider)
+          if (!head.contains(variable)) path.env.try_emplace(variable, held);
       for (Path& path : context.continues) {
         b.SetInsertPoint(path.block);
-        for (const auto& [variable, held] : head) {
+        for (const auto& [variable, held] : wider) {
           const auto found = path.env.find(variable);
           if (!held.slot || found == path.env.end() || found->second.slot == held.slot || !found->second.type) continue;
           const Variable& one = found->second;

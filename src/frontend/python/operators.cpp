@@ -628,6 +628,12 @@ Value Evaluator::compare(const Node* node, Op op, const Value& left_value, const
   const auto is_time = [](const Type* type) { return type->is(TypeKind::datetime) || type->is(TypeKind::timedelta); };
   if (is_time(left.type) && left.type->kind == right.type->kind)
     return boolean(b.CreateICmp(predicate(true), left.ir, right.ir));
+  const auto is_text = [](const Value& v) {
+    return v.type->is(TypeKind::charseq) || (v.type->is(TypeKind::string) && v.constant());
+  };
+  if ((op == Op::eq || op == Op::ne) && is_text(left) && is_text(right) &&
+      (left.type->is(TypeKind::charseq) || right.type->is(TypeKind::charseq)))
+    return compare_text(*this, left, right, op == Op::eq);
   if (left.type->is(TypeKind::string) && right.type->is(TypeKind::string)) {
     const int order = left.constant()->text.compare(right.constant()->text);
     switch (op) {

@@ -147,7 +147,21 @@ Selected select(Evaluator& e, const Node* node, const Value& array, const Value&
   char layout = contiguous ? 'C' : 'A';
   if (type->layout == 'F' && parts.size() == 1 && parts[0].type->is(TypeKind::ellipsis)) layout = 'F';
   const Type* view = array_type(type->element, static_cast<unsigned>(shape.size()), layout, type->read_only);
+  if (type->name == "packed") view = packed_array(view);
   return {nullptr, e.make_array(view, data, shape, strides)};
+}
+
+// What an access to an element may rely on: 0 stands for the element's own alignment.
+unsigned element_align(const Value& array) { return array.type->name == "packed" ? 1 : 0; }
+
+Value load_element(Evaluator& e, const Value& array, llvm::Value* address) {
+  const Type* element = array.type->element;
+  if (element_align(array) != 0 && element->is(TypeKind::record)) {
+    Type packed = *element;
+    packed.name = "packed";
+    element = intern(std::move(packed));
+  }
+  return e.load(address, element, element_align(array));
 }
 
 // Emits nested loops over `shape` and calls body with the indices.
@@ -187,7 +201,7 @@ Value Evaluator::subscript(const Node* node, const Value& base, const Value& ind
         return load(array_data(base), base.type->element);
       const Selected selected = select(*this, node, base, index);
       if (!selected.address) return selected.view;
-      return load(selected.address, base.type->element);
+      return load_element(*this, base, selected.address);
     }
     case TypeKind::tuple: {
       const std::int64_t count = static_cast<std::int64_t>(base.type->items.size());
@@ -307,7 +321,7 @@ void Evaluator::store_subscript(const Node* node, const Value& base, const Value
       }
       const Selected selected = select(*this, node, base, index);
       if (selected.address) {
-        store(node, selected.address, value, base.type->element);
+        store(node, selected.address, value, base.type->element, element_align(base));
         return;
       }
       const Value& view = selected.view;
@@ -322,8 +336,8 @@ void Evaluator::store_subscript(const Node* node, const Value& base, const Value
           std::vector<Value> from(at.end() - value.type->ndim, at.end());
           for (unsigned d = 0; d < value.type->ndim; ++d)
             from[d].ir = b.CreateSelect(b.CreateICmpEQ(array_shape(value, d), i64(1)), i64(0), from[d].ir);
-          store(node, element_address(node, view, at), load(element_address(node, value, from), value.type->element),
-                view.type->element);
+          store(node, element_address(node, view, at), load_element(*this, value, element_address(node, value, from)),
+                view.type->element, element_align(view));
         });
         return;
       }
@@ -331,11 +345,11 @@ void Evaluator::store_subscript(const Node* node, const Value& base, const Value
         if (view.type->ndim != 1) refuse("a tuple is assigned to one dimension");
         for (std::size_t i = 0; i < value.type->items.size(); ++i)
           store(node, element_address(node, view, {integer(static_cast<std::int64_t>(i))}), tuple_item(value, i),
-                view.type->element);
+                view.type->element, element_align(view));
         return;
       }
       for_each(*this, shape, [&](const std::vector<Value>& at) {
-        store(node, element_address(node, view, at), value, view.type->element);
+        store(node, element_address(node, view, at), value, view.type->element, element_align(view));
       });
       return;
     }

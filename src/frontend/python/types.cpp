@@ -252,6 +252,11 @@ const Type* array_type(const Type* element, unsigned ndim, char layout, bool rea
   type.read_only = read_only;
   return intern(std::move(type));
 }
+const Type* packed_array(const Type* array) {
+  Type type = *array;
+  type.name = "packed";
+  return intern(std::move(type));
+}
 const Type* pointer_type(const Type* element) {
   Type type;
   type.kind = TypeKind::pointer;
@@ -298,13 +303,13 @@ std::string canonical(const Type* type) {
       return text + ")";
     }
     case TypeKind::array:
-      return fmt::format("array({},{},{}{})", canonical(type->element), type->ndim, type->layout,
-                         type->read_only ? ",ro" : "");
+      return fmt::format("array({},{},{}{}{})", canonical(type->element), type->ndim, type->layout,
+                         type->read_only ? ",ro" : "", type->name == "packed" ? ",packed" : "");
     case TypeKind::record: {
       std::string text = fmt::format("record({},{}", type->size, type->aligned ? 1 : 0);
       for (std::size_t i = 0; i < type->items.size(); ++i)
         text += fmt::format(",{}@{}:{}", type->names[i], type->offsets[i], canonical(type->items[i]));
-      return text + ")";
+      return text + (type->name == "packed" ? ",packed)" : ")");
     }
     case TypeKind::nested: {
       std::string text = fmt::format("nested({},", canonical(type->element));

@@ -78,6 +78,8 @@ const Type* string_type();
 const Type* tuple_type(std::vector<const Type*> items);
 const Type* named_tuple_type(std::string name, std::vector<std::string> names, std::vector<const Type*> items);
 const Type* array_type(const Type* element, unsigned ndim, char layout, bool read_only = false);
+// The array type for elements that may lie at any address.
+const Type* packed_array(const Type* array);
 const Type* pointer_type(const Type* element);
 const Type* optional_type(const Type* element);
 const Type* vector_type(const Type* element, unsigned lanes);
