@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warploom import cuda
-from warploom.cuda import float32, int32, types
+from warploom.cuda import float32, types
 from warploom.cuda.core import errors
 
 ARRAY = types.Array(types.float32, 1, "C")
@@ -87,7 +87,8 @@ REFUSALS = [
     ("x[0] = helper(*n)", "TypingError", "* in a call needs a tuple", 1, "*n"),
     ("x[0] = math.sin('s')", "TypingError", "No implementation of function", 1, "math.sin('s')"),
     ("x[0] = math.sin(1, 2)", "TypingError", "No implementation of function", 1, "math.sin(1, 2)"),
-    ("x[0] = abs('s')", "TypingError", "No implementation of function Function(<built-in function abs>)", 1, "abs('s')"),
+    ("x[0] = abs('s')", "TypingError",
+     "No implementation of function Function(<built-in function abs>)", 1, "abs('s')"),
     ("x[0] = max()", "TypingError", "No implementation of function", 1, "max()"),
     # statements that a device has no counterpart for
     ("import math\nx[0] = 1", "UnsupportedBytecodeError", "IMPORT_NAME", 1, None),
@@ -95,7 +96,8 @@ REFUSALS = [
     ("class C:\n    pass", "UnsupportedBytecodeError", "LOAD_BUILD_CLASS", 1, None),
     ("global g\ng = 1", "UnsupportedBytecodeError", "STORE_GLOBAL", 1, None),
     ("a, *b = (1, 2, 3)", "UnsupportedBytecodeError", "UNPACK_EX", 1, "a, *b"),
-    ("try:\n    x[0] = 1\nexcept ValueError:\n    pass", "UnsupportedError", "try/except cannot run on a device", 1, None),
+    ("try:\n    x[0] = 1\nexcept ValueError:\n    pass", "UnsupportedError",
+     "try/except cannot run on a device", 1, None),
     ("with n:\n    x[0] = 1", "UnsupportedError", "with blocks", 1, None),
     ("x[0] = [i for i in range(3)]", "UnsupportedError", "comprehension", 1, "[i for i in range(3)]"),
     ("x[0] = sum(i for i in range(3))", "UnsupportedError", "generator expressions", 1, None),
@@ -112,7 +114,8 @@ REFUSALS = [
      "340282366920938463463374607431768211456"),
     ("x[0] = BIG", "TypingError", "Int value is too large", 1, "BIG"),
     # memory spaces
-    ("a = cuda.shared.array(n, float32)", "TypingError", "No implementation of function Function(<function shared.array",
+    ("a = cuda.shared.array(n, float32)", "TypingError",
+     "No implementation of function Function(<function shared.array",
      1, "cuda.shared.array(n, float32)"),
     ("a = cuda.shared.array([4], float32)", "TypingError", "Function(<function shared.array", 1, None),
     ("a = cuda.shared.array(4.0, float32)", "TypingError", "Function(<function shared.array", 1, None),
@@ -204,48 +207,56 @@ ODD = [
     "for x in range(3):\n    n = x", "for i in range(10**18):\n    break", "for i in range(3, 0, 0):\n    x[0] = i",
     "for i in ((1, 2), (3, 4)):\n    x[i[0]] = i[1]", "for i, (a, b) in enumerate(zip(x, x)):\n    x[i] = a + b",
     "for _ in range(n):\n    for _ in range(n):\n        for _ in range(n):\n            x[0] += 1",
-    "a = b = c = lambda: 1\nx[0] = a() + b()", "x[0] = (lambda *a: len(a))(1, 2)", "x[0] = (lambda f: f(f))(lambda f: 1)",
-    "x[0] = (lambda f: f(f))(lambda f: f(f))", "f = lambda v: f(v)\nx[0] = f(1)", "def f(): pass\nx[0] = f() is None",
-    "def f(a=n): return a\nx[0] = f()", "def f(**k): return 1\nx[0] = f(a=1)", "@helper\ndef f(a): return a\nf(1)",
-    "x[0] = not not not x.size", "x[0] = - - -n", "x[0] = n if n else n if n else n", "x[0] = x[x[0]]", "x[x] = 1",
-    "x[None] = 1", "x[...] = x", "x[::0] = 1", "x[0:n:n] = 1", "x[True] = 1", "x[-1] = x[-n]", "x[n][0] = 1",
-    "x[0] = x[0][0]", "x.size = 3", "x.T[0] = 1", "x[0] = x.shape[0] + x.shape[n]", "x[0] = 2 ** 100", "x[0] = 2 ** -1",
-    "x[0] = 1 // 0", "x[0] = 1 % 0", "x[0] = 1.0 / 0", "x[0] = 0 ** 0", "x[0] = -9223372036854775808 // -1",
+    "a = b = c = lambda: 1\nx[0] = a() + b()", "x[0] = (lambda *a: len(a))(1, 2)",
+    "x[0] = (lambda f: f(f))(lambda f: 1)", "x[0] = (lambda f: f(f))(lambda f: f(f))",
+    "f = lambda v: f(v)\nx[0] = f(1)", "def f(): pass\nx[0] = f() is None", "def f(a=n): return a\nx[0] = f()",
+    "def f(**k): return 1\nx[0] = f(a=1)", "@helper\ndef f(a): return a\nf(1)", "x[0] = not not not x.size",
+    "x[0] = - - -n", "x[0] = n if n else n if n else n", "x[0] = x[x[0]]", "x[x] = 1", "x[None] = 1", "x[...] = x",
+    "x[::0] = 1", "x[0:n:n] = 1", "x[True] = 1", "x[-1] = x[-n]", "x[n][0] = 1", "x[0] = x[0][0]", "x.size = 3",
+    "x.T[0] = 1", "x[0] = x.shape[0] + x.shape[n]", "x[0] = 2 ** 100", "x[0] = 2 ** -1", "x[0] = 1 // 0",
+    "x[0] = 1 % 0", "x[0] = 1.0 / 0", "x[0] = 0 ** 0", "x[0] = -9223372036854775808 // -1",
     "x[0] = 9223372036854775807 + 1", "x[0] = 1 << 64", "x[0] = 1 << -1", "x[0] = 1e400", "x[0] = float('nan')",
-    "x[0] = float('text')", "x[0] = int('5')", "x[0] = complex('1j').real", "x[0] = 'a' < 'b'", "x[0] = 'a' * 3 == 'aaa'",
-    "x[0] = 'abc'[n] == 'a'", "x[0] = len('')", "x[0] = None", "x[0] = None + 1", "x[0] = None is None", "x[0] = n is n",
-    "x[0] = n == None", "x[0] = type(n)(1.5)", "x[0] = type(x)", "x[0] = isinstance(n, int)", "x[0] = hash(n)", "x[0] = id(n)",
-    "x[0] = str(n)", "x[0] = sorted((2, 1))[0]", "x[0] = list((1, 2))[0]", "x[0] = set()", "x[0] = dict()", "x[0] = open('f')",
-    "x[0] = eval('1')", "x[0] = getattr(x, 'size')", "x[0] = globals()", "x[0] = super()", "x[0] = __name__ == 'a'",
-    "x[0] = __debug__", "x[0] = min(())", "x[0] = max(1)", "x[0] = sum(())", "x[0] = any(())", "x[0] = round(n, n)",
+    "x[0] = float('text')", "x[0] = int('5')", "x[0] = complex('1j').real", "x[0] = 'a' < 'b'",
+    "x[0] = 'a' * 3 == 'aaa'", "x[0] = 'abc'[n] == 'a'", "x[0] = len('')", "x[0] = None", "x[0] = None + 1",
+    "x[0] = None is None", "x[0] = n is n", "x[0] = n == None", "x[0] = type(n)(1.5)", "x[0] = type(x)",
+    "x[0] = isinstance(n, int)", "x[0] = hash(n)", "x[0] = id(n)", "x[0] = str(n)", "x[0] = sorted((2, 1))[0]",
+    "x[0] = list((1, 2))[0]", "x[0] = set()", "x[0] = dict()", "x[0] = open('f')", "x[0] = eval('1')",
+    "x[0] = getattr(x, 'size')", "x[0] = globals()", "x[0] = super()", "x[0] = __name__ == 'a'", "x[0] = __debug__",
+    "x[0] = min(())", "x[0] = max(1)", "x[0] = sum(())", "x[0] = any(())", "x[0] = round(n, n)",
     "x[0] = range(3)[1]", "x[0] = slice(1, 2)", "x[0] = enumerate(x)", "x[0] = next(iter((1, 2)))", "x[0] = zip()",
-    "x[0] = map(helper, (1,))", "x[0] = reversed((1, 2))[0]", "x[0] = math", "x[0] = np", "x[0] = cuda", "x[0] = cuda.jit",
-    "x[0] = math.pi", "x[0] = np.pi", "x[0] = np.float32", "x[0] = np.zeros(3)[0]", "x[0] = cuda.threadIdx",
-    "x[0] = cuda.threadIdx.w", "cuda.threadIdx.x = 1", "x[0] = cuda.grid", "cuda.grid()", "cuda.grid(1, 2)",
-    "cuda.syncthreads(1)", "cuda.shared.array()", "cuda.shared.array(10**15, float32)", "cuda.local.array((0, 3), float32)",
-    "cuda.local.array((), float32)", "cuda.local.array(4, x)", "cuda.shared.array(4, 'O')", "cuda.shared.array(4, Color)",
-    "x[0] = Color", "x[0] = Color.red", "x[0] = Color.red.name == 'red'", "x[0] = Color.red + 1", "print", "print()",
-    "print(print)", "print(Color.red)", "print(n, sep='')", "print(f'{n:5d}')", "print(*x)", "print(*(1, 2))", "print((), (1,))",
-    "assert n", "assert n, n", "assert False", "raise ValueError", "raise Color", "raise ValueError('a', 1, 2.5)",
-    "raise ValueError('a') from None", "del x", "del x[0]", "del n, x", "nonlocal_ = 1", "x[0] = (yield)", "lambda: (yield)",
-    "x[0] = (n := n + 1) + n", "async_ = await_ = 1", "x[0] = x[0] @ x[0]", "x @= x", "x += 1", "n += x", "a: int = 1\nx[0] = a",
-    "a: int\nx[0] = 1", "x[0] = [1, 2][n]", "x[0] = [[1, 2], [3, 4]][1][0]", "x[0] = ([1] * 3)[0]", "x[0] = (1, 2) + (3,)",
-    "x[0] = (1, 2) == (1, 2)", "x[0] = (1, 2) < (1, 3)", "x[0] = (n, n)[n]", "x[0] = (x, x)[n][0]", "x[0] = ((1, 2), (3, 4))[n][n]",
-    "t = (n,) * 3\nx[0] = t[0]", "if n:\n    def f(): return 1\nelse:\n    def f(): return 2\nx[0] = f()",
-    "f = helper\nif n:\n    f = len\nx[0] = f(1)", "a = None\nif n:\n    a = 1\nx[0] = a", "a = x\nif n:\n    a = None\nx[0] = a is None",
-    "a = 1\nwhile n:\n    a = a, a\n    n -= 1", "a = 1\nwhile n:\n    a = lambda: a\n    n -= 1", "a = ()\nfor i in range(3):\n    a = a + (i,)",
+    "x[0] = map(helper, (1,))", "x[0] = reversed((1, 2))[0]", "x[0] = math", "x[0] = np", "x[0] = cuda",
+    "x[0] = cuda.jit", "x[0] = math.pi", "x[0] = np.pi", "x[0] = np.float32", "x[0] = np.zeros(3)[0]",
+    "x[0] = cuda.threadIdx", "x[0] = cuda.threadIdx.w", "cuda.threadIdx.x = 1", "x[0] = cuda.grid", "cuda.grid()",
+    "cuda.grid(1, 2)", "cuda.syncthreads(1)", "cuda.shared.array()", "cuda.shared.array(10**15, float32)",
+    "cuda.local.array((0, 3), float32)", "cuda.local.array((), float32)", "cuda.local.array(4, x)",
+    "cuda.shared.array(4, 'O')", "cuda.shared.array(4, Color)", "x[0] = Color", "x[0] = Color.red",
+    "x[0] = Color.red.name == 'red'", "x[0] = Color.red + 1", "print", "print()", "print(print)", "print(Color.red)",
+    "print(n, sep='')", "print(f'{n:5d}')", "print(*x)", "print(*(1, 2))", "print((), (1,))", "assert n",
+    "assert n, n", "assert False", "raise ValueError", "raise Color", "raise ValueError('a', 1, 2.5)",
+    "raise ValueError('a') from None", "del x", "del x[0]", "del n, x", "nonlocal_ = 1", "x[0] = (yield)",
+    "lambda: (yield)", "x[0] = (n := n + 1) + n", "async_ = await_ = 1", "x[0] = x[0] @ x[0]", "x @= x", "x += 1",
+    "n += x", "a: int = 1\nx[0] = a", "a: int\nx[0] = 1", "x[0] = [1, 2][n]", "x[0] = [[1, 2], [3, 4]][1][0]",
+    "x[0] = ([1] * 3)[0]", "x[0] = (1, 2) + (3,)", "x[0] = (1, 2) == (1, 2)", "x[0] = (1, 2) < (1, 3)",
+    "x[0] = (n, n)[n]", "x[0] = (x, x)[n][0]", "x[0] = ((1, 2), (3, 4))[n][n]", "t = (n,) * 3\nx[0] = t[0]",
+    "if n:\n    def f(): return 1\nelse:\n    def f(): return 2\nx[0] = f()",
+    "f = helper\nif n:\n    f = len\nx[0] = f(1)", "a = None\nif n:\n    a = 1\nx[0] = a",
+    "a = x\nif n:\n    a = None\nx[0] = a is None", "a = 1\nwhile n:\n    a = a, a\n    n -= 1",
+    "a = 1\nwhile n:\n    a = lambda: a\n    n -= 1", "a = ()\nfor i in range(3):\n    a = a + (i,)",
     "while n:\n    a = n\n    n = a - 1\nx[0] = a", "for i in range(n):\n    if i:\n        x[0] = b\n    b = 1.5",
     "for i in range(n):\n    if i:\n        x[0] = b\n    b = 'text'", "for i in ():\n    pass\nx[0] = i",
-    "for i in range(n):\n    pass\nelse:\n    i = 's'\nx[0] = 1", "x[0] = " + "(" * 60 + "n" + ")" * 60, "x[0] = " + " + ".join(["n"] * 400),
-    "x[0] = " + "-" * 200 + "n", "\n".join(f"v{i} = n + {i}" for i in range(300)) + "\nx[0] = v299",
+    "for i in range(n):\n    pass\nelse:\n    i = 's'\nx[0] = 1", "x[0] = " + "(" * 60 + "n" + ")" * 60,
+    "x[0] = " + " + ".join(["n"] * 400), "x[0] = " + "-" * 200 + "n",
+    "\n".join(f"v{i} = n + {i}" for i in range(300)) + "\nx[0] = v299",
     "if n == 0:\n    x[0] = 0\n" + "".join(f"elif n == {i}:\n    x[0] = {i}\n" for i in range(1, 80)),
     "def f0(): return n\n" + "".join(f"def f{i}(): return f{i - 1}()\n" for i in range(1, 90)) + "x[0] = f89()",
-    "def f0(): return n\n" + "".join(f"def f{i}(): return f{i - 1}() + f{i - 1}()\n" for i in range(1, 7)) + "x[0] = f6()",
+    "def f0(): return n\n" + "".join(f"def f{i}(): return f{i - 1}() + f{i - 1}()\n" for i in range(1, 7))
+    + "x[0] = f6()",
     "return\nx[0] = missing", "while True:\n    pass\nx[0] = missing", "if False:\n    x[0] = missing",
     "raise ValueError\nx[0] = missing", "x[0] = 1; x[1] = 2", "x[0] = x[1] = x[2] = n", "x[0], x[1] = x[1], x[0]",
-    "(x[0]) = ((n))", "[a, b] = n, n\nx[0] = a", "(a, b), c = (1, 2), 3\nx[0] = a", "x[0] = helper(helper)", "x[0] = helper",
-    "match n:\n    case 1:\n        x[0] = 1\n    case _:\n        pass", "match n:\n    case {'a': 1}:\n        pass",
-    "match n:\n    case int():\n        pass", "match (n, 1):\n    case (a, *b):\n        pass", "match n:\n    case a:\n        x[0] = a",
+    "(x[0]) = ((n))", "[a, b] = n, n\nx[0] = a", "(a, b), c = (1, 2), 3\nx[0] = a", "x[0] = helper(helper)",
+    "x[0] = helper", "match n:\n    case 1:\n        x[0] = 1\n    case _:\n        pass",
+    "match n:\n    case {'a': 1}:\n        pass", "match n:\n    case int():\n        pass",
+    "match (n, 1):\n    case (a, *b):\n        pass", "match n:\n    case a:\n        x[0] = a",
 ]
 
 
@@ -264,11 +275,15 @@ def test_odd_programs_compile_or_are_refused(body, typing):
         assert ".entry" in ptx
 
 
-KINDS = ["boolean", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
-         "complex64", "complex128", "none"]
-OPERATIONS = ["a + b", "a - b", "a * b", "a / b", "a // b", "a % b", "a ** b", "a << b", "a & b", "a | b", "a ^ b", "a < b",
-              "a == b", "a is b", "a and b", "not a", "-a", "~a", "abs(a)", "int(a)", "float(a)", "complex(a)", "bool(a)",
-              "round(a)", "min(a, b)", "divmod(a, b)", "a if b else a", "(a, b)[0]", "math.sqrt(a)", "a.real", "a[0]", "a()"]
+KINDS = [
+    "boolean", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
+    "float64", "complex64", "complex128", "none",
+]
+OPERATIONS = [
+    "a + b", "a - b", "a * b", "a / b", "a // b", "a % b", "a ** b", "a << b", "a & b", "a | b", "a ^ b", "a < b",
+    "a == b", "a is b", "a and b", "not a", "-a", "~a", "abs(a)", "int(a)", "float(a)", "complex(a)", "bool(a)",
+    "round(a)", "min(a, b)", "divmod(a, b)", "a if b else a", "(a, b)[0]", "math.sqrt(a)", "a.real", "a[0]", "a()",
+]
 
 
 @pytest.mark.parametrize("text", OPERATIONS)
@@ -302,7 +317,3 @@ def test_functions_without_source_are_refused():
     function.__code__ = function.__code__.replace(co_filename="<elsewhere>")
     with pytest.raises(errors.UnsupportedError, match="source of kernel.* is not available"):
         cuda.compile_ptx(function, (ARRAY,))
-
-
-def test_decorated_methods_and_int32_dtype_names():
-    assert str(int32) == "int32" and str(float32) == "float32"
