@@ -10,7 +10,8 @@ endfunction()
 # Without contraction the library computes the same bits whatever its caller allows; it says fma where it means it.
 # The PTX version is named, because clang's default depends on the CUDA that it finds, and without any is too old.
 run(${CLANG} --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx80
-  -x c++ -std=c++20 -O2 -ffp-contract=off -nostdinc -nostdlib -fno-exceptions -fno-rtti -Wall -Wextra -Werror -I${INCLUDE} -S -emit-llvm ${SOURCE} -o ${WORK}/devicelib.ll)
+  -x c++ -std=c++20 -O2 -ffp-contract=off -nostdinc -nostdlib -fno-exceptions -fno-rtti
+  -Wall -Wextra -Werror -I${INCLUDE} -S -emit-llvm ${SOURCE} -o ${WORK}/devicelib.ll)
 
 # A function is inlined only into a caller with the same target attributes, which callers choose; and the flags of this
 # module must not meet those of another one.
