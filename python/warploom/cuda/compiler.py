@@ -189,6 +189,12 @@ def _tell(pyfunc, compiled: Compiled) -> None:
                       cls if cls is not None else None, stacklevel=5)
 
 
+def without_line_info(ptx: str) -> str:
+    """PTX text without .loc and .file directives."""
+    lines = [line for line in ptx.split("\n") if not line.lstrip().startswith((".loc", ".file"))]
+    return "\n".join(lines).replace("\t.section\t.debug_macinfo\t{\t}\n", "")
+
+
 def cast_to(ty: types.Type) -> Optional[str]:
     """The canonical string to which a device function's result is cast, None for none asked."""
     return None if ty is None else ty.canonical

@@ -20,7 +20,7 @@ import numpy as np
 
 from . import kernel_exceptions, launchconfig, typeconv, types
 from .args import ArgHint, wrap_arg
-from .compiler import NOT_VOID, Compiled, check_launch_bounds, compile_function, default_cc
+from .compiler import NOT_VOID, Compiled, check_launch_bounds, compile_function, default_cc, without_line_info
 from .core import config
 from .core.errors import NumbaPerformanceWarning, TypingError
 from .errors import missing_launch_config_msg, normalize_kernel_dimensions
@@ -229,8 +229,10 @@ class _Kernel:
         return int(per_multiprocessor * bound.context.device.MULTIPROCESSOR_COUNT)
 
     def inspect_asm(self, cc=None) -> str:
-        """The PTX."""
-        return self.compiled.ptx
+        """The PTX; with line information when `lineinfo` or `debug` asked for it."""
+        # What runs always has it: errors and reports name source lines.
+        shown = self.options.get("lineinfo") or self.options.get("debug")
+        return self.compiled.ptx if shown else without_line_info(self.compiled.ptx)
 
     def inspect_llvm(self) -> str:
         """The LLVM IR before optimisation."""
@@ -650,7 +652,7 @@ class CUDADispatcher:
         """The options as the compiler takes them."""
         o = self.targetoptions
         return {
-            "debug": bool(o["debug"]), "lineinfo": bool(o["lineinfo"]), "opt": bool(o["opt"]),
+            "debug": bool(o["debug"]), "lineinfo": True, "opt": bool(o["opt"]),
             "fastmath": bool(o["fastmath"]), "max_registers": o.get("max_registers"),
             "launch_bounds": check_launch_bounds(o.get("launch_bounds")), "cc": tuple(default_cc()),
             "typing": o.get("typing") or config.WARPLOOM_TYPING, "forceinline": bool(o.get("forceinline")),
@@ -837,7 +839,7 @@ class CUDADispatcher:
 
     def inspect_asm(self, signature=None):
         """The PTX for a signature, or a dict of all by argument types."""
-        return self._inspect(signature, lambda k: k.compiled.ptx if isinstance(k, _Kernel) else k.ptx)
+        return self._inspect(signature, lambda k: k.inspect_asm() if isinstance(k, _Kernel) else k.ptx)
 
     def inspect_llvm(self, signature=None):
         """The LLVM IR for a signature, or a dict of all by argument types."""

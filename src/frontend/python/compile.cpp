@@ -81,16 +81,53 @@ Value take_parameters(Evaluator& e, const Type* type, unsigned& next) {
   }
 }
 
-// A name for PTX: letters, digits and underscores.
-std::string entry_name(const FunctionAst& function, const std::vector<const Type*>& types) {
-  std::string text = function.name;
-  for (const Type* type : types) text += "_" + canonical(type);
+std::string source_name(std::string_view text) {
   std::string name;
   for (const char ch : text) name += (std::isalnum(static_cast<unsigned char>(ch)) != 0) ? ch : '_';
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "_" + name;
-  constexpr std::size_t longest = 200;
-  if (name.size() > longest) name = name.substr(0, longest - 20) + fmt::format("_{:x}", std::hash<std::string>{}(text));
-  return name;
+  return fmt::format("{}{}", name.size(), name);
+}
+
+// A type as the Itanium C++ ABI encodes it, so that tools which demangle show "scale(Array<float, 1, C>, long)".
+std::string encoded(const Type* type) {
+  switch (type->kind) {
+    case TypeKind::boolean: return "b";
+    case TypeKind::integer:
+      switch (type->bits) {
+        case 8: return type->is_signed ? "a" : "h";
+        case 16: return type->is_signed ? "s" : "t";
+        case 32: return type->is_signed ? "i" : "j";
+        default: return type->is_signed ? "l" : "m";
+      }
+    case TypeKind::floating:
+      if (type->bfloat) return source_name("bfloat16");
+      return type->bits == 16 ? source_name("half") : type->bits == 32 ? "f" : "d";
+    case TypeKind::complex: return "C" + encoded(float_type(type->bits));
+    case TypeKind::pointer: return "P" + encoded(type->element);
+    case TypeKind::array:
+      return fmt::format("5ArrayI{}Li{}E{}E", encoded(type->element), type->ndim,
+                         source_name(std::string_view(&type->layout, 1)));
+    case TypeKind::tuple: {
+      std::string text = "5TupleI";
+      for (const Type* item : type->items) text += encoded(item);
+      return text + "E";
+    }
+    default: return source_name(canonical(type));
+  }
+}
+
+// The name in PTX.
+std::string entry_name(const FunctionAst& function, const std::vector<const Type*>& types) {
+  const std::string name = source_name(function.name == "<lambda>" ? "lambda" : function.name);
+  std::string text = "_Z" + name;
+  for (const Type* type : types) text += encoded(type);
+  if (types.empty()) text += "v";
+  constexpr std::size_t longest = 500;
+  if (text.size() <= longest) return text;
+  // A hash keeps two kernels apart.
+  std::string all;
+  for (const Type* type : types) all += canonical(type) + ",";
+  return fmt::format("_Z{}{}", name, source_name(fmt::format("types_{:016x}", std::hash<std::string>{}(all))));
 }
 
 void set_launch_bounds(llvm::Function* kernel, const Options& options) {
