@@ -12,78 +12,72 @@ WL_DEVICE WlComplex wl_c_nans() { return {wl_nan(1.0), wl_nan(1.0)}; }
 // z·(-i) and z·i
 WL_DEVICE WlComplex wl_c_back(WlComplex z) { return {z.im, -z.re}; }
 WL_DEVICE WlComplex wl_c_turn(WlComplex z) { return {-z.im, z.re}; }
-// scale·(cos y + i sin y), where scale may be infinite and y is finite
-WL_DEVICE WlComplex wl_c_around(double scale, double y) {
-  double s, c;
-  wl_sincos(y, &s, &c);
-  return {scale * c, y == 0 ? y : scale * s};
+
+// e^x is big·scale; the factors are multiplied last, so that the sine or cosine may bring back what alone overflows.
+struct WlScale {
+  double rest, big;
+};
+WL_DEVICE WlScale wl_c_split(double x) {
+  const bool large = x > 700 && x < 1500;
+  return {large ? x - 700 : x, large ? 0x1.d945df4f8ec8ep+1009 : 1.0};  // e^700
 }
 
-WL_DEVICE_CALL WlComplex wl_c_exp(WlComplex z) {
-  if (!wl_c_is_finite(z.im)) {
-    if (!wl_c_is_inf(z.re)) return wl_c_nans();
-    return z.re > 0 ? WlComplex{z.re, wl_nan(1.0)} : WlComplex{0, 0};
-  }
-  if (z.re != z.re) return {z.re, z.im == 0 ? z.im : z.re};
-  // Two steps where exp alone overflows and the cosine may bring it back.
-  if (z.re > 708 && z.re < 1500) {
-    const WlComplex part = wl_c_around(wl_exp(z.re - 700), z.im);
-    const double rest = wl_exp(700.0);
-    return {part.re * rest, part.im * rest};
-  }
-  return wl_c_around(wl_exp(z.re), z.im);
-}
-
-WL_DEVICE_CALL WlComplex wl_c_sinh(WlComplex z) {
-  if (!wl_c_is_finite(z.im)) {
-    if (z.re == 0 || wl_c_is_inf(z.re)) return {wl_abs(z.re), wl_nan(1.0)};
-    return wl_c_nans();
-  }
-  if (z.im == 0) return {wl_sinh(z.re), z.im};
-  if (z.re != z.re) return wl_c_nans();
-  if (wl_abs(z.re) > 708) {
-    const WlComplex part = wl_c_exp({wl_abs(z.re), z.im});
-    return {wl_sign(1.0, z.re) * part.re * 0.5, part.im * 0.5};
-  }
+WL_DEVICE WlComplex wl_c_exp(WlComplex z) {
+  const WlScale split = wl_c_split(z.re);
+  const double size = wl_exp(split.rest);
   double s, c;
   wl_sincos(z.im, &s, &c);
-  return {wl_sinh(z.re) * c, wl_cosh(z.re) * s};
+  const bool regular = wl_c_is_finite(z.im) || !wl_c_is_inf(z.re);
+  const double infinite = z.re > 0 ? z.re : 0;
+  return {regular ? size * c * split.big : infinite,
+          z.im == 0 ? z.im : (regular || z.re > 0 ? size * s * split.big : 0)};
 }
 
-WL_DEVICE_CALL WlComplex wl_c_cosh(WlComplex z) {
-  if (!wl_c_is_finite(z.im)) {
-    if (z.re == 0) return {wl_nan(1.0), 0};
-    if (wl_c_is_inf(z.re)) return {wl_abs(z.re), wl_nan(1.0)};
-    return wl_c_nans();
-  }
-  if (z.im == 0) return {wl_cosh(z.re), z.re != z.re ? 0 : wl_sign(1.0, z.re) * z.im};
-  if (z.re != z.re) return wl_c_nans();
-  if (wl_abs(z.re) > 708) {
-    const WlComplex part = wl_c_exp({wl_abs(z.re), z.im});
-    return {part.re * 0.5, wl_sign(1.0, z.re) * part.im * 0.5};
-  }
-  double s, c;
-  wl_sincos(z.im, &s, &c);
-  return {wl_cosh(z.re) * c, wl_sinh(z.re) * s};
+// The parts of sinh and cosh: sinh|x|, cosh x, both without `big`, and sin y, cos y.
+struct WlHyperbolic {
+  double sinh, cosh, sin, cos, big;
+};
+WL_DEVICE WlHyperbolic wl_c_hyperbolic(WlComplex z) {
+  const WlScale split = wl_c_split(wl_abs(z.re));
+  WlHyperbolic h{wl_sinh(split.rest), wl_cosh(split.rest), 0, 0, split.big};
+  wl_sincos(z.im, &h.sin, &h.cos);
+  const double half = (h.sinh + h.cosh) * 0.5;
+  if (split.big != 1) h.sinh = h.cosh = half;
+  return h;
 }
 
-WL_DEVICE_CALL WlComplex wl_c_tanh(WlComplex z) {
-  if (!wl_c_is_finite(z.im)) {
-    if (wl_c_is_inf(z.re)) return {wl_sign(1.0, z.re), wl_sign(0.0, z.im)};
-    return wl_c_nans();
-  }
-  if (z.re != z.re) return {z.re, z.im == 0 ? z.im : z.re};
-  if (wl_abs(z.re) > 22) {
-    double s, c;
-    wl_sincos(z.im, &s, &c);
-    return {wl_sign(1.0, z.re), 4 * s * c * wl_exp(-2 * wl_abs(z.re))};
-  }
-  const double along = wl_tanh(z.re), across = wl_tan(z.im), wide = wl_cosh(z.re);
+WL_DEVICE WlComplex wl_c_sinh(WlComplex z) {
+  const WlHyperbolic h = wl_c_hyperbolic(z);
+  const bool keeps = !wl_c_is_finite(z.im) && (z.re == 0 || wl_c_is_inf(z.re));
+  return {keeps ? wl_abs(z.re) : wl_sign(h.sinh, z.re) * h.cos * h.big, z.im == 0 ? z.im : h.cosh * h.sin * h.big};
+}
+
+WL_DEVICE WlComplex wl_c_cosh(WlComplex z) {
+  const WlHyperbolic h = wl_c_hyperbolic(z);
+  const bool keeps = !wl_c_is_finite(z.im) && wl_c_is_inf(z.re), zero = !wl_c_is_finite(z.im) && z.re == 0;
+  const double straight = z.re != z.re ? 0 : wl_sign(1.0, z.re) * z.im;
+  return {keeps ? wl_abs(z.re) : h.cosh * h.cos * h.big,
+          z.im == 0 ? straight : (zero ? 0 : wl_sign(h.sinh, z.re) * h.sin * h.big)};
+}
+
+WL_DEVICE WlComplex wl_c_tanh(WlComplex z) {
+  const double along = wl_tanh(z.re), across = wl_tan(z.im), narrow = 1 / wl_cosh(z.re);
   const double both = along * across, d = 1 + both * both;
-  return {along * (1 + across * across) / d, across / d / (wide * wide)};
+  const bool limit = wl_c_is_inf(z.re);
+  return {limit ? along : along * (1 + across * across) / d, limit ? wl_sign(0.0, wl_c_is_finite(z.im) ? across : z.im)
+                                                                   : (z.im == 0 ? z.im : across / d * narrow * narrow)};
 }
 
-WL_DEVICE_CALL WlComplex wl_c_sqrt(WlComplex z) {
+// Of finite numbers that are not tiny.
+WL_DEVICE WlComplex wl_c_plain_sqrt(WlComplex z) {
+  const double x = wl_abs(z.re) * 0.125, y = wl_abs(z.im) * 0.125;
+  // s is half of the large part, d of the small one: (8x + |z|)/2 = (2s)².
+  const double s = wl_sqrt(x + wl_hypot(x, y));
+  const double large = 2 * s, small = s == 0 ? 0 : 2 * (y / s);
+  return {z.re >= 0 ? large : small, wl_sign(z.re >= 0 ? small : large, z.im)};
+}
+
+WL_DEVICE WlComplex wl_c_sqrt(WlComplex z) {
   const double zero = wl_sign(0.0, z.im), inf = wl_inf(1.0);
   if (wl_c_is_inf(z.im)) return {inf, z.im};
   if (z.re != z.re) return wl_c_nans();
@@ -92,77 +86,65 @@ WL_DEVICE_CALL WlComplex wl_c_sqrt(WlComplex z) {
     return z.im != z.im ? WlComplex{z.im, inf} : WlComplex{0, wl_sign(inf, z.im)};
   }
   if (z.im != z.im) return wl_c_nans();
-  if (z.re == 0 && z.im == 0) return {0, z.im};
-  double x = wl_abs(z.re), y = wl_abs(z.im), back = 2;
-  if (x < 0x1p-1000 && y < 0x1p-1000) {
-    x *= 0x1p+200;
-    y *= 0x1p+200;
-    back = 0x1p-99;
-  }
-  const double s = wl_sqrt(x * 0.125 + wl_hypot(x * 0.125, y * 0.125));
-  const double d = s == 0 ? 0 : y * 0.125 / s;
-  // s is half of the large part, d of the small one: (x + |z|)/2 = (2s)².
-  const double large = back * s, small = back * d;
-  return z.re >= 0 ? WlComplex{large, wl_sign(small, z.im)} : WlComplex{small, wl_sign(large, z.im)};
+  const bool tiny = wl_abs(z.re) < 0x1p-1000 && wl_abs(z.im) < 0x1p-1000;
+  const double up = tiny ? 0x1p+200 : 1, back = tiny ? 0x1p-100 : 1;
+  const WlComplex root = wl_c_plain_sqrt({z.re * up, z.im * up});
+  return {root.re * back, root.im * back};
 }
 
-WL_DEVICE_CALL WlComplex wl_c_log(WlComplex z) {
-  const double angle = wl_atan2(z.im, z.re);
-  double x = wl_abs(z.re), y = wl_abs(z.im);
-  if (x < y) {
-    const double swap = x;
-    x = y;
-    y = swap;
-  }
-  if (!wl_c_is_finite(x) || !wl_c_is_finite(y)) return {wl_log(wl_hypot(x, y)), angle};
-  constexpr double ln2 = 0.693147180559945309417232121458;
-  if (x > 0x1p+1022) return {wl_log(wl_hypot(x * 0.5, y * 0.5)) + ln2, angle};
-  if (x < 0x1p-1022) return {x == 0 ? -wl_inf(1.0) : wl_log(wl_hypot(x * 0x1p+53, y * 0x1p+53)) - 53 * ln2, angle};
-  const double size = wl_hypot(x, y);
+constexpr double kWlLn2 = 0.693147180559945309417232121458;
+
+WL_DEVICE WlComplex wl_c_log(WlComplex z) {
+  const double a = wl_abs(z.re), b = wl_abs(z.im);
+  const double x = a < b ? b : a, y = a < b ? a : b;
+  const bool large = x > 0x1p+1022, tiny = x < 0x1p-1022;
+  const double scale = large ? 0.5 : (tiny ? 0x1p+53 : 1), shift = large ? kWlLn2 : (tiny ? -53 * kWlLn2 : 0);
+  const double size = wl_hypot(x * scale, y * scale);
   // Close to the unit circle the size alone has too few digits.
-  if (size >= 0.71 && size <= 1.73) return {wl_log1p((x - 1) * (x + 1) + y * y) * 0.5, angle};
-  return {wl_log(size), angle};
+  const bool near = size >= 0.71 && size <= 1.73 && shift == 0;
+  const double precise = wl_log1p((x - 1) * (x + 1) + y * y) * 0.5, plain = wl_log(size) + shift;
+  return {near ? precise : plain, wl_atan2(z.im, z.re)};
 }
 
 WL_DEVICE bool wl_c_large(WlComplex z) { return wl_abs(z.re) > 0x1p+510 || wl_abs(z.im) > 0x1p+510; }
 constexpr double kWlPi = 3.14159265358979323846264338328;
 
-WL_DEVICE_CALL WlComplex wl_c_acos(WlComplex z) {
+WL_DEVICE WlComplex wl_c_acos(WlComplex z) {
   if (wl_c_is_inf(z.re) || wl_c_is_inf(z.im))
     return {wl_atan2(wl_abs(z.im), z.re), z.im != z.im ? wl_inf(1.0) : -wl_sign(wl_inf(1.0), z.im)};
   if (z.re != z.re || z.im != z.im) return {z.re == 0 ? kWlPi / 2 : wl_nan(1.0), wl_nan(1.0)};
   if (wl_c_large(z)) {
-    const double size = wl_c_log({wl_abs(z.re) * 0.5, wl_abs(z.im) * 0.5}).re + 1.386294361119890618834464242916;
+    const double size = wl_log(wl_hypot(z.re * 0.25, z.im * 0.25)) + 3 * kWlLn2;  // log 2|z|
     return {wl_atan2(wl_abs(z.im), z.re), wl_sign(size, -z.im)};
   }
-  const WlComplex a = wl_c_sqrt({1 - z.re, -z.im}), b = wl_c_sqrt({1 + z.re, z.im});
+  const WlComplex a = wl_c_plain_sqrt({1 - z.re, -z.im}), b = wl_c_plain_sqrt({1 + z.re, z.im});
   return {2 * wl_atan2(a.re, b.re), wl_asinh(b.re * a.im - b.im * a.re)};
 }
 
-WL_DEVICE_CALL WlComplex wl_c_acosh(WlComplex z) {
+WL_DEVICE WlComplex wl_c_acosh(WlComplex z) {
   if (wl_c_is_inf(z.re) || wl_c_is_inf(z.im)) return {wl_inf(1.0), wl_atan2(z.im, z.re)};
   if (z.re != z.re || z.im != z.im) return wl_c_nans();
   if (wl_c_large(z)) {
-    const double size = wl_c_log({wl_abs(z.re) * 0.5, wl_abs(z.im) * 0.5}).re + 1.386294361119890618834464242916;
+    const double size = wl_log(wl_hypot(z.re * 0.25, z.im * 0.25)) + 3 * kWlLn2;  // log 2|z|
     return {size, wl_atan2(z.im, z.re)};
   }
-  const WlComplex a = wl_c_sqrt({z.re - 1, z.im}), b = wl_c_sqrt({z.re + 1, z.im});
+  const WlComplex a = wl_c_plain_sqrt({z.re - 1, z.im}), b = wl_c_plain_sqrt({z.re + 1, z.im});
   return {wl_asinh(a.re * b.re + a.im * b.im), 2 * wl_atan2(a.im, b.re)};
 }
 
-WL_DEVICE_CALL WlComplex wl_c_asinh(WlComplex z) {
+WL_DEVICE WlComplex wl_c_asinh(WlComplex z) {
   if (wl_c_is_inf(z.re) || wl_c_is_inf(z.im))
     return {z.re != z.re ? wl_inf(1.0) : wl_sign(wl_inf(1.0), z.re), wl_atan2(z.im, wl_abs(z.re))};
   if (z.re != z.re || z.im != z.im) return {wl_nan(1.0), z.im == 0 ? z.im : wl_nan(1.0)};
   if (wl_c_large(z)) {
-    const double size = wl_c_log({wl_abs(z.re) * 0.5, wl_abs(z.im) * 0.5}).re + 1.386294361119890618834464242916;
+    const double size = wl_log(wl_hypot(z.re * 0.25, z.im * 0.25)) + 3 * kWlLn2;  // log 2|z|
     return {wl_sign(size, z.re), wl_atan2(z.im, wl_abs(z.re))};
   }
-  const WlComplex a = wl_c_sqrt({1 + z.im, -z.re}), b = wl_c_sqrt({1 - z.im, z.re});
+  const WlComplex a = wl_c_plain_sqrt({1 + z.im, -z.re}), b = wl_c_plain_sqrt({1 - z.im, z.re});
   return {wl_asinh(a.re * b.im - b.re * a.im), wl_atan2(z.im, a.re * b.re - a.im * b.im)};
 }
 
-WL_DEVICE_CALL WlComplex wl_c_atanh(WlComplex z) {
+WL_DEVICE WlComplex wl_c_atanh(WlComplex z) {
   if (wl_c_is_inf(z.re) || wl_c_is_inf(z.im))
     return {z.re != z.re ? 0 : wl_sign(0.0, z.re), z.im != z.im ? z.im : wl_sign(kWlPi / 2, z.im)};
   if (z.re != z.re || z.im != z.im) return {z.re == 0 ? z.re : wl_nan(1.0), wl_nan(1.0)};
@@ -201,7 +183,7 @@ WL_DEVICE WlComplex wl_c_divide(WlComplex a, WlComplex b) {
   return {(a.re * ratio + a.im) / d, (a.im * ratio - a.re) / d};
 }
 
-WL_DEVICE_CALL WlComplex wl_c_pow(WlComplex a, WlComplex b) {
+WL_DEVICE WlComplex wl_c_pow(WlComplex a, WlComplex b) {
   if (b.re == 0 && b.im == 0) return {1, 0};
   if (a.re == 0 && a.im == 0) return b.re > 0 ? WlComplex{0, 0} : wl_c_nans();
   if (b.im == 0 && b.re == 1) return a;
@@ -212,7 +194,9 @@ WL_DEVICE_CALL WlComplex wl_c_pow(WlComplex a, WlComplex b) {
     length = length / wl_exp(angle * b.im);
     turn += b.im * wl_log(size);
   }
-  return wl_c_around(length, turn);
+  double s, c;
+  wl_sincos(turn, &s, &c);
+  return {length * c, length * s};
 }
 
 #define WL_COMPLEX(name, expression)                                                      \
