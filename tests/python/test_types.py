@@ -118,3 +118,14 @@ def test_signature_text_runs_no_code(text):
 def test_pickling_keeps_identity():
     assert pickle.loads(pickle.dumps(types.int32)) is types.int32
     assert pickle.loads(pickle.dumps(types.float32[:, ::1])) == types.float32[:, ::1]
+
+
+def test_types_cast_values_on_the_host():
+    assert types.boolean(2) is True and types.int8(300 - 256) == 44 and types.complex64(1) == 1
+    assert isinstance(types.float32(1), np.float32)
+
+
+def test_display_strings():
+    for ty in (types.float32[:], types.int8[::1, :], types.boolean, types.float64):
+        assert types.from_display(str(ty)) == ty
+    assert types.from_display("Record(x)") is None

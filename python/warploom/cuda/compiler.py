@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import types as _pytypes
 import warnings
 from typing import Any, List, Optional, Sequence, Tuple
 
@@ -32,6 +33,11 @@ class Compiled:
 
     __slots__ = ("ptx", "llvm", "entry", "return_type", "types_text", "cooperative", "warnings", "captured",
                  "error_global", "exceptions", "exception_places", "from_cache")
+
+    @property
+    def fndesc(self):
+        """Has `mangled_name`: the name in PTX."""
+        return _pytypes.SimpleNamespace(mangled_name=self.entry)
 
     def to_json(self) -> Optional[dict]:
         """A JSON value of it, or None if it cannot live on disk."""
@@ -222,6 +228,8 @@ def compile(pyfunc, sig, debug: Optional[bool] = None, lineinfo: bool = False, d
         raise NotImplementedError(f"Unsupported output type: {output}")
     if output == "ltoir":
         raise NotImplementedError("Unsupported output type: ltoir. LTO IR is a format of NVIDIA's linker; ask for ptx")
+    if forceinline:
+        raise ValueError("Can only designate forced inlining in LTO-IR; in PTX calls have been expanded already")
     debug = bool(config.CUDA_DEBUGINFO_DEFAULT) if debug is None else debug
     opt = bool(config.OPT) if opt is None else opt
     if debug and opt:

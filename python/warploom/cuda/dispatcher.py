@@ -12,6 +12,7 @@ import operator
 import pickle
 import sys
 import threading
+import types as _pytypes
 import warnings
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
@@ -189,6 +190,12 @@ class _Kernel:
         from .cudadrv._modules import CodeLibrary
 
         return CodeLibrary(self)
+
+    @property
+    def _type_annotation(self):
+        """Has `typemap`: the types of variables by name, where they are numbers or arrays."""
+        lines = (line.split(": ", 1) for line in self.compiled.types_text.splitlines() if ": " in line)
+        return _pytypes.SimpleNamespace(typemap={name: types.from_display(text) for name, text in lines})
 
     # ---- what the compiled code needs ----
 

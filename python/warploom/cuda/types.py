@@ -11,6 +11,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple as _Tup
 
 import numpy as _np
 
+_pybool = bool  # the name comes to mean the type below
+
 
 class Type:
     """Base of all types. Two types are equal when their keys are; `name` is Numba's text for the type.
@@ -167,7 +169,7 @@ class Boolean(Hashable):
     bitwidth = 8
 
     def cast_python_value(self, value):
-        return bool(value)
+        return _pybool(value)
 
     def canonical_with(self, objects) -> str:
         return "bool"
@@ -1025,6 +1027,16 @@ def from_canonical(text: str, objects: Sequence[Any] = ()) -> Type:
     raise ValueError(f"not a canonical type: {text!r}")
 
 
+def from_display(text: str) -> Optional_:
+    """The type that a message names, for numbers and arrays of them: "array(float32, 1d, C)"; None for others."""
+    import re
+
+    found = re.fullmatch(r"(readonly )?array\((\w+), (\d+)d, ([CFA])\)", text)
+    if found:
+        dtype = _PLAIN.get(found.group(2))
+        return dtype and Array(dtype, int(found.group(3)), found.group(4), readonly=found.group(1) is not None)
+    return _PLAIN.get(text)
+
+
 _PLAIN = dict(_BY_DTYPE_NAME, none=none, void=none, str=unicode_type)
 _PLAIN["bool"] = boolean
-_pybool = type(True)

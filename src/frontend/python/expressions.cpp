@@ -464,7 +464,11 @@ Value Evaluator::call_value(const Node* node, const Value& callee, std::vector<V
         return make_tuple(named_tuple_type(info.name, info.fields, std::move(types)), items);
       }
       case ObjectInfo::Kind::exception: fail(node, "an exception can only be raised", "UnsupportedError");
-      default: fail(node, fmt::format("Cannot call non-function type: {}", describe(callee)));
+      default:
+        if (info.kind == ObjectInfo::Kind::other && node->kind == NodeKind::call && node->a[0]->kind == NodeKind::name)
+          fail(node, fmt::format("Untyped global name '{}': Cannot determine Numba type of <class '{}'>",
+                                 node->a[0]->text, info.type_name));
+        fail(node, fmt::format("Cannot call non-function type: {}", describe(callee)));
     }
   }
   fail(node, fmt::format("Cannot call non-function type: {}", describe(callee)));
