@@ -3,6 +3,8 @@
 #include "frontend/python/compilation.hpp"
 
 #include <fmt/format.h>
+#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
+#include <llvm/Transforms/Scalar/InferAlignment.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <filesystem>
@@ -206,6 +208,13 @@ void Compilation::emit_ptx(llvm::Function* entry) {
   builder.crossRegisterProxies(loops, function_analyses, graphs, modules);
   llvm::ModulePassManager passes = options.optimize ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
                                                     : builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0);
+  if (options.optimize) {
+    // Where an array's alignment shows only once its address space does, neighbouring loads still become one.
+    llvm::FunctionPassManager last;
+    last.addPass(llvm::InferAddressSpacesPass());
+    last.addPass(llvm::InferAlignmentPass());
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(last)));
+  }
   passes.run(*module, modules);
   {
     llvm::raw_string_ostream stream(result.llvm);
