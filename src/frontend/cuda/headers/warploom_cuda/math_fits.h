@@ -270,17 +270,3 @@ WL_DEVICE double wl_fit_i1_high(double t) {
                  0x1.272867b398b4ep-2, -0x1.5102dd2175cf3p-5, -0x1.57c936d20e622p-2, 0x1.5d6eee9de7007p-6,
                  0x1.774c9ee00db7ap-3);
 }
-// Lanczos' sum times x (x+1) ... (x+11).
-WL_DEVICE double wl_fit_lanczos_top(double t) {
-  return wl_poly(t, 0x1.5ea5143c1a49ep+34, 0x1.3fc7075f54c57p+35, 0x1.0a132818ab61ap+35, 0x1.0b0b522e8261ap+34,
-                 0x1.67fc1b3a5a1e8p+32, 0x1.57418f5d3f33fp+30, 0x1.dab0c7bb95f2ap+27, 0x1.df876f95dcc98p+24,
-                 0x1.5f1e95080f44cp+21, 0x1.6b6421f8787ebp+17, 0x1.f87ac0858d804p+12, 0x1.a5a607bbc3b52p+7,
-                 0x1.40d931ff62705p+1);
-}
-// x (x+1) ... (x+11).
-WL_DEVICE double wl_fit_lanczos_bottom(double t) {
-  return wl_poly(t, 0x0.0p+0, 0x1.308a800000000p+25, 0x1.cbd6980000000p+26, 0x1.1fda6b0000000p+27,
-                 0x1.9187170000000p+26, 0x1.5eeb690000000p+25, 0x1.97171e0000000p+23, 0x1.41f7b00000000p+21,
-                 0x1.5d0bc00000000p+18, 0x1.fe78000000000p+14, 0x1.e140000000000p+10, 0x1.0800000000000p+6,
-                 0x1.0000000000000p+0);
-}
