@@ -19,7 +19,6 @@ class ArgHint:
 
     def to_device(self, retr: List[Callable[[], Any]], stream=0):
         """The device array to launch with; calls to run after the launch are appended to `retr`."""
-        from . import api
         from .cudadrv import devicearray
 
         if devicearray.is_cuda_ndarray(self.value):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import linecache
-import operator
 import re
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
