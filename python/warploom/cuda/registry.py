@@ -28,6 +28,7 @@ _NUMPY = (
     "zeros_like", "ones_like", "empty_like", "asarray", "copyto", "round", "around", "clip", "argmax", "argmin", "amax",
     "amin", "min", "max", "all", "any", "var", "std", "isclose", "allclose", "iscomplex", "isreal", "nan_to_num",
     "real", "imag", "angle", "sinc", "cross", "outer", "take", "transpose", "ravel", "reshape", "concatenate",
+    "count_nonzero", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmin", "nanmax",
 )
 
 

@@ -18,12 +18,16 @@ std::span<const BuiltinRow> print_builtins();
 std::span<const BuiltinRow> libdevice_builtins();
 std::span<const BuiltinRow> complex_builtins();
 std::span<const BuiltinRow> half_builtins();
-std::span<const BuiltinRow> numpy_builtins();
+std::span<const BuiltinRow> numpy_builtins();      // universal functions
+std::span<const BuiltinRow> reduction_builtins();  // numpy.sum, array.sum, …
 
 // The type that a type object, a dtype string or `int` stands for; null when the value is none of those.
 const Type* type_argument(Evaluator& e, const Value& value);
 // A call of the device library, for instance device_call(e, "sin", float32, {x}).
 Value device_call(Evaluator& e, const std::string& base, const Type* type, std::vector<Value> args, const Node* node);
+// Emits loops over the elements of an array in C order: body(index).
+void for_each_element(Evaluator& e, const Value& array, const std::function<void(const std::vector<Value>&)>& body);
+
 // The hardware's approximation of a single precision function, as nvcc's --use_fast_math takes it; nothing without
 // fastmath, or when there is none.
 std::optional<Value> fast_call(Evaluator& e, const std::string& name, const Type* type, const std::vector<Value>& args,

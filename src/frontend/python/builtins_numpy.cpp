@@ -5,6 +5,32 @@
 #include "frontend/python/builtins.hpp"
 
 namespace warploom::frontend::python {
+void for_each_element(Evaluator& e, const Value& array, const std::function<void(const std::vector<Value>&)>& body) {
+  auto& b = e.b;
+  std::vector<Value> index;
+  std::vector<llvm::BasicBlock*> heads, exits;
+  std::vector<llvm::AllocaInst*> counters;
+  for (unsigned dim = 0; dim < array.type->ndim; ++dim) {
+    counters.push_back(e.entry_alloca(b.getInt64Ty(), "index"));
+    b.CreateStore(e.i64(0), counters.back());
+    heads.push_back(e.new_block("each"));
+    exits.push_back(e.new_block("each.end"));
+    llvm::BasicBlock* inside = e.new_block("each.body");
+    b.CreateBr(heads.back());
+    b.SetInsertPoint(heads.back());
+    llvm::Value* at = b.CreateLoad(b.getInt64Ty(), counters.back());
+    b.CreateCondBr(b.CreateICmpSLT(at, e.array_shape(array, dim)), inside, exits.back());
+    b.SetInsertPoint(inside);
+    index.push_back({int_type(64), at, nullptr, true});
+  }
+  body(index);
+  for (unsigned dim = array.type->ndim; dim-- > 0;) {
+    b.CreateStore(b.CreateAdd(index[dim].ir, e.i64(1)), counters[dim]);
+    b.CreateBr(heads[dim]);
+    b.SetInsertPoint(exits[dim]);
+  }
+}
+
 namespace {
 
 using Values = std::vector<Value>;
@@ -277,33 +303,6 @@ Value element(Evaluator& e, std::string_view name, const Values& args, Call& cal
 
 // --- arrays
 
-// for each element of `out`: body(index)
-void for_each(Evaluator& e, const Value& out, const std::function<void(const Values&)>& body) {
-  auto& b = e.b;
-  Values index;
-  std::vector<llvm::BasicBlock*> heads, exits;
-  std::vector<llvm::AllocaInst*> counters;
-  for (unsigned dim = 0; dim < out.type->ndim; ++dim) {
-    counters.push_back(e.entry_alloca(b.getInt64Ty(), "index"));
-    b.CreateStore(e.i64(0), counters.back());
-    heads.push_back(e.new_block("each"));
-    exits.push_back(e.new_block("each.end"));
-    llvm::BasicBlock* inside = e.new_block("each.body");
-    b.CreateBr(heads.back());
-    b.SetInsertPoint(heads.back());
-    llvm::Value* at = b.CreateLoad(b.getInt64Ty(), counters.back());
-    b.CreateCondBr(b.CreateICmpSLT(at, e.array_shape(out, dim)), inside, exits.back());
-    b.SetInsertPoint(inside);
-    index.push_back({int_type(64), at, nullptr, true});
-  }
-  body(index);
-  for (unsigned dim = out.type->ndim; dim-- > 0;) {
-    b.CreateStore(b.CreateAdd(index[dim].ir, e.i64(1)), counters[dim]);
-    b.CreateBr(heads[dim]);
-    b.SetInsertPoint(exits[dim]);
-  }
-}
-
 // The element of an input that belongs to an index of the output: its last dimensions count, and those of extent 1
 // repeat.
 Value broadcast(Evaluator& e, const Value& array, const Values& index, const Node* node) {
@@ -359,7 +358,7 @@ Value universal(Evaluator& e, Call& call, std::size_t inputs, std::size_t output
       e.no_match(call, "the array for the result has fewer dimensions than an argument");
   for (const Value& one : out)
     if (one.type->ndim != out[0].type->ndim) e.no_match(call, "the arrays for the results differ in dimensions");
-  for_each(e, out[0], [&](const Values& index) {
+  for_each_element(e, out[0], [&](const Values& index) {
     Values at;
     for (const Value& arg : args)
       at.push_back(arg.type->is(TypeKind::array) ? broadcast(e, arg, index, call.node) : arg);
