@@ -195,3 +195,14 @@ def test_no_fused_operations_without_optimisation():
     fused, _ = cuda.compile_ptx(function, cuda.float64(cuda.float64, cuda.float64, cuda.float64), device=True)
     plain, _ = cuda.compile_ptx(function, cuda.float64(cuda.float64, cuda.float64, cuda.float64), device=True, opt=False)
     assert "fma.rn.f64" in fused and "fma.rn.f64" not in plain
+
+
+def test_numpy_function_of_an_integer_array_computes_in_double():
+    @cuda.jit
+    def kernel(x, r):
+        np.sin(x, r)
+
+    x = np.arange(10, dtype=np.int32)
+    r = np.zeros(10)
+    kernel[1, 1](x, r)
+    np.testing.assert_allclose(r, np.sin(x), rtol=1e-14)

@@ -85,7 +85,8 @@ Value library(Evaluator& e, const Library& row, const Value& x, Call& call) {
     }
     e.no_match(call, "not of complex numbers");
   }
-  return device_call(e, row.real, real_of(x.type), {x}, call.node);
+  const Type* type = real_of(x.type);
+  return device_call(e, row.real, type, {e.convert(x, type, call.node)}, call.node);
 }
 
 Value rounded(Evaluator& e, llvm::Intrinsic::ID id, const Value& x, Call& call) {
