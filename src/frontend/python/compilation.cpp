@@ -12,6 +12,7 @@
 
 #include "base/diag.hpp"
 #include "frontend/python/device_library.hpp"
+#include "frontend/python/evaluator.hpp"
 #include "frontend/python/recursion.hpp"
 
 namespace warploom::frontend::python {
@@ -191,10 +192,13 @@ void Compilation::emit_ptx(llvm::Function* entry) {
   std::string broken;
   llvm::raw_string_ostream broken_stream(broken);
   if (llvm::verifyModule(*module, &broken_stream)) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    module->print(stream, nullptr);
-    internal_error("python frontend", broken + "\n" + text);
+    // A fault of this compiler, not of the kernel; the process that asked goes on.
+    throw CompileError{{"LoweringError",
+                        fmt::format("internal error of the Python compiler in {}(): please report this kernel.\n{}",
+                                    result.entry, broken),
+                        {},
+                        0,
+                        0}};
   }
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager function_analyses;
