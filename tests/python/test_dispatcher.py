@@ -102,6 +102,19 @@ def test_low_occupancy_is_warned_about_when_configuring():
         kernel[128, 32]
 
 
+@pytest.mark.parametrize("launch", [lambda k, x: k[1, 32](x), lambda k, x: k.forall(3)(x),
+                                    lambda k, x: k.configure(3, 32)(x)])
+def test_warnings_name_the_line_of_the_program(launch):
+    @cuda.jit
+    def fill(x):
+        x[0] = 1
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        launch(fill, np.zeros(1))
+    assert len(seen) == 2 and {w.filename for w in seen} == {__file__}
+
+
 # ---- arguments ----
 
 

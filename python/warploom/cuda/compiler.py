@@ -13,7 +13,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 from . import cache, fingerprint, types
 from .core import config
-from .core.errors import NumbaInvalidConfigWarning, NumbaWarning, class_named
+from .core.errors import NumbaInvalidConfigWarning, class_named, warn_user
 from .typing import normalize_signature
 
 DEBUG_AND_OPT = ("debug=True with opt=True is not supported by CUDA. This may result in a crash - set debug=False or "
@@ -191,8 +191,7 @@ def _tell(pyfunc, compiled: Compiled) -> None:
         _dump("ASSEMBLY", pyfunc.__name__, compiled.ptx)
     for category, text in compiled.warnings:
         cls = category if isinstance(category, type) else class_named(str(category).rpartition(":")[2])
-        warnings.warn(text if cls is None or not issubclass(cls, NumbaWarning) else cls(text),
-                      cls if cls is not None else None, stacklevel=5)
+        warn_user((cls if cls is not None and issubclass(cls, Warning) else UserWarning)(text))
 
 
 def without_line_info(ptx: str) -> str:

@@ -11,7 +11,6 @@ import inspect
 import pickle
 import sys
 import threading
-import warnings
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
@@ -19,7 +18,7 @@ from . import kernel_exceptions, launchconfig, typeconv, types
 from .args import ArgHint
 from .compiler import NOT_VOID, Compiled, check_launch_bounds, compile_function, default_cc
 from .core import config
-from .core.errors import NumbaPerformanceWarning
+from .core.errors import NumbaPerformanceWarning, warn_user
 from .errors import missing_launch_config_msg, normalize_kernel_dimensions
 from .kernel import _Kernel
 from .serialize import PackedFunction
@@ -71,8 +70,8 @@ class _LaunchConfiguration:
         # Fewer blocks than this leave most multiprocessors of any recent GPU without work.
         grid_size = self.griddim[0] * self.griddim[1] * self.griddim[2]
         if grid_size < 128:
-            warnings.warn(NumbaPerformanceWarning(f"Grid size {grid_size} will likely result in GPU "
-                                                  "under-utilization due to low occupancy."), stacklevel=4)
+            warn_user(NumbaPerformanceWarning(f"Grid size {grid_size} will likely result in GPU under-utilization "
+                                              "due to low occupancy."))
 
     def __call__(self, *args, **kwargs):
         path = self._fast

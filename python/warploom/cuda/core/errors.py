@@ -220,6 +220,17 @@ def deprecate_moved_module(old_module: str, new_module: str, stacklevel: int = 2
     warnings.warn(f"{old_module} has moved to {new_module}", NumbaDeprecationWarning, stacklevel=stacklevel)
 
 
+def warn_user(warning: Warning) -> None:
+    """Give a warning at the line of the user's program that led to it, not at one of this package."""
+    import sys
+    import warnings
+
+    frame, level = sys._getframe(1), 2
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("warploom."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)
+
+
 def class_named(name: str) -> Optional[type]:
     """The class of this module, or the builtin exception, that a compiler's diagnostic names; None if unknown."""
     import builtins

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from typing import Any, Iterator, Optional, Tuple
 
 import numpy as np
@@ -761,8 +760,8 @@ def auto_device(obj, stream=0, copy: bool = True, user_explicit: bool = False):
     array = from_array_like(host, stream=stream)
     if copy:
         if config.CUDA_WARN_ON_IMPLICIT_COPY and not user_explicit and isinstance(obj, np.ndarray):
-            from warploom.cuda.core.errors import NumbaPerformanceWarning
+            from warploom.cuda.core.errors import NumbaPerformanceWarning, warn_user
 
-            warnings.warn(NumbaPerformanceWarning(_IMPLICIT_COPY))
+            warn_user(NumbaPerformanceWarning(_IMPLICIT_COPY))
         array.copy_to_device(host, stream=stream)
     return array, True
