@@ -150,7 +150,7 @@ Value print(Evaluator& e, Call& call) {
   if (out.values.size() > most) {
     e.c.warn(
         "NumbaWarning",
-        "The CUDA print() function supports a maximum of 32 arguments. The raw format string will be printed instead.");
+        "CUDA print() cannot print more than 32 items. The raw format string will be emitted by the kernel instead.");
     Output plain;
     plain.format = escaped(out.format);
     emit(e, plain);
