@@ -275,9 +275,11 @@ def kernels():
             theirs.append(best(cpp, 1))
         report(f"{function.__name__} beside its CUDA C++ twin", "<= 1.1 x", 1.1, min(ours) / min(theirs), "x")
         if function is vector_add:
-            report("vector add beside Numba's simulator", ">= 10,000 x", 10000, line / min(ours) / SIMULATOR_THREADS, "x", False)
+            report("vector add beside Numba's simulator", ">= 10,000 x", 10000,
+                   line / min(ours) / SIMULATOR_THREADS, "x", False)
         if function is matmul_tiled:
-            report("tiled matmul beside Numba's simulator", ">= 200,000 x", 200000, n**3 / min(ours) / SIMULATOR_FMA, "x", False)
+            report("tiled matmul beside Numba's simulator", ">= 200,000 x", 200000,
+                   n**3 / min(ours) / SIMULATOR_FMA, "x", False)
 
 
 def main():

@@ -96,8 +96,7 @@ const ObjectInfo& PythonWorld::describe(ObjectId object) {
     info->name = nb::cast<std::string>(answer[2]);
     info->never_inline = nb::cast<bool>(answer[3]);
     info->function = function(answer[1], info->defaults);
-    for (const nb::handle one : answer[4])
-      info->signatures.push_back({texts(one[0]), nb::cast<std::string>(one[1])});
+    for (const nb::handle one : answer[4]) info->signatures.push_back({texts(one[0]), nb::cast<std::string>(one[1])});
   } else if (tag == "foreign") {
     info->kind = Kind::foreign;
     info->name = nb::cast<std::string>(answer[1]);

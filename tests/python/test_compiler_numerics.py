@@ -59,7 +59,8 @@ def test_complex_powers():
     np.testing.assert_allclose(out, [x[0] ** y[0], x[0] ** 2, x[0] ** 0.5], rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", ("sin", "cos", "tan", "arcsin", "arctan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1",
+@pytest.mark.parametrize("name", ("sin", "cos", "tan", "arcsin", "arctan", "sinh", "cosh", "tanh", "exp", "exp2",
+                                  "expm1",
                                   "log", "log2", "log10", "log1p", "sqrt", "cbrt", "rint", "floor", "ceil", "trunc",
                                   "absolute", "negative", "square", "sign", "reciprocal", "deg2rad", "degrees"))
 def test_unary_functions_of_numpy(name):
@@ -94,7 +95,8 @@ def test_binary_functions_broadcast(name):
 
 
 @pytest.mark.parametrize("name", ("fmod", "remainder", "floor_divide", "left_shift", "right_shift", "bitwise_and",
-                                  "bitwise_or", "bitwise_xor", "maximum", "less", "equal", "logical_and", "logical_xor"))
+                                  "bitwise_or", "bitwise_xor", "maximum", "less", "equal", "logical_and",
+                                  "logical_xor"))
 def test_integer_functions_of_numpy(name):
     function = getattr(np, name)
 
@@ -169,7 +171,8 @@ def test_bfloat16_conversions_round_as_they_say():
     out = np.zeros(7)
     kernel[1, 1](out, whole, single)
     step = float(1 << 53)
-    np.testing.assert_array_equal(out, [2.0**60 + step, 2.0**60, 2.0**60 + step, -(2.0**60 + step), 1 + 2.0**-7, 1.0, 2.0])
+    up = 2.0**60 + step
+    np.testing.assert_array_equal(out, [up, 2.0**60, up, -up, 1 + 2.0**-7, 1.0, 2.0])
 
 
 def test_fastmath_takes_the_hardware_functions_and_keeps_nan():
@@ -193,7 +196,8 @@ def test_no_fused_operations_without_optimisation():
         return x * y + z
 
     fused, _ = cuda.compile_ptx(function, cuda.float64(cuda.float64, cuda.float64, cuda.float64), device=True)
-    plain, _ = cuda.compile_ptx(function, cuda.float64(cuda.float64, cuda.float64, cuda.float64), device=True, opt=False)
+    signature = cuda.float64(cuda.float64, cuda.float64, cuda.float64)
+    plain, _ = cuda.compile_ptx(function, signature, device=True, opt=False)
     assert "fma.rn.f64" in fused and "fma.rn.f64" not in plain
 
 
