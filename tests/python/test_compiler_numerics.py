@@ -210,3 +210,34 @@ def test_numpy_function_of_an_integer_array_computes_in_double():
     r = np.zeros(10)
     kernel[1, 1](x, r)
     np.testing.assert_allclose(r, np.sin(x), rtol=1e-14)
+
+
+def test_divisors_and_whole_roots():
+    def kernel(out, a, b):
+        for i in range(a.size):
+            out[i, 0] = math.gcd(a[i], b[i])
+            out[i, 1] = math.lcm(a[i], b[i])
+            out[i, 2] = math.isqrt(abs(a[i]))
+
+    a, b = np.array([12, -18, 0, 7, (1 << 62) - 1, 1 << 52]), np.array([18, 12, 5, 0, 3, 6])
+    out = np.zeros((a.size, 3), np.int64)
+    _run(kernel, out, a, b)
+    for x, y, row in zip(a.tolist(), b.tolist(), out.tolist()):
+        assert row == [math.gcd(x, y), (math.lcm(x, y) + (1 << 63)) % (1 << 64) - (1 << 63), math.isqrt(abs(x))]
+
+
+def test_logarithm_to_a_base_and_choices():
+    def kernel(out, x, z):
+        out[0] = math.log(x[0], 2)
+        out[1] = np.where(x[0] > 1, x[0], 0)
+        out[2] = np.clip(x[0], 0.0, 1.0)
+        out[3] = np.real(z[0]) + np.imag(z[0])
+        out[4] = np.angle(z[0])
+        out[5] = math.isclose(x[0], x[0] * (1 + 1e-12))
+        out[6] = math.isclose(x[0], x[0] * 1.001)
+        out[7] = np.isclose(x[0], x[0] * (1 + 1e-6))
+        out[8] = math.isclose(math.inf, math.inf) and not math.isclose(math.inf, 1.0)
+
+    out, x, z = np.zeros(9), np.array([10.0]), np.array([1 + 2j])
+    _run(kernel, out, x, z)
+    np.testing.assert_allclose(out, [math.log2(10), 10, 1, 3, cmath.phase(1 + 2j), 1, 0, 1, 1], rtol=1e-15)

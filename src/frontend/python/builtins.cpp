@@ -11,7 +11,7 @@ Builtin find_builtin(std::string_view name) {
     for (const auto family :
          {core_builtins(), operator_builtins(), thread_builtins(), memory_builtins(), atomic_builtins(),
           warp_builtins(), math_builtins(), print_builtins(), libdevice_builtins(), complex_builtins(), half_builtins(),
-          numpy_builtins(), reduction_builtins()})
+          numpy_builtins(), scalar_builtins(), reduction_builtins()})
       for (const BuiltinRow& row : family) {
         const bool added = rows.emplace(row.name, row.function).second;
         WL_INTERNAL("python frontend", added, "two rows for one built-in");

@@ -19,6 +19,7 @@ std::span<const BuiltinRow> libdevice_builtins();
 std::span<const BuiltinRow> complex_builtins();
 std::span<const BuiltinRow> half_builtins();
 std::span<const BuiltinRow> numpy_builtins();      // universal functions
+std::span<const BuiltinRow> scalar_builtins();     // math.gcd, numpy.where, …
 std::span<const BuiltinRow> reduction_builtins();  // numpy.sum, array.sum, …
 
 // The type that a type object, a dtype string or `int` stands for; null when the value is none of those.

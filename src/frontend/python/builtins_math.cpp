@@ -99,6 +99,17 @@ Value binary(Evaluator& e, Call& call) {
   return device_call(e, name, type, call.args, call.node);
 }
 
+// math.log(x), or to a base.
+Value log(Evaluator& e, Call& call) {
+  call.bind(e, {"x", "base"}, 1);
+  const auto natural = [&](const Value& x) {
+    Call one{call.node, call.name, {x}, {}};
+    return unary(e, one);
+  };
+  const Value result = natural(call.args[0]);
+  return call.has(1) ? e.binary(call.node, Op::div, result, natural(call.args[1])) : result;
+}
+
 template <llvm::Intrinsic::ID id>
 Value rounded(Evaluator& e, Call& call) {
   call.bind(e, {"x"}, 1);
@@ -190,7 +201,7 @@ constexpr BuiltinRow rows[] = {
     {"math.exp", unary},
     {"math.exp2", unary},
     {"math.expm1", unary},
-    {"math.log", unary},
+    {"math.log", log},
     {"math.log2", unary},
     {"math.log10", unary},
     {"math.log1p", unary},

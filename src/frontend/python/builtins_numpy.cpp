@@ -287,6 +287,8 @@ Value element(Evaluator& e, std::string_view name, const Values& args, Call& cal
   if (name == "copysign") return real_pair(e, "copysign", x, y, call);
   if (name == "nextafter") return real_pair(e, "nextafter", x, y, call);
   if (name == "fmod") return fmod(e, x, y, call);
+  if (name == "gcd") return call_builtin(e, node, "math.gcd", {x, y});
+  if (name == "lcm") return call_builtin(e, node, "math.lcm", {x, y});
   if (name == "ldexp") return call_builtin(e, node, "math.ldexp", {e.convert(x, real_of(x.type), node), y});
   if (name == "logaddexp") return log_sum(e, false, x, y, call);
   if (name == "logaddexp2") return log_sum(e, true, x, y, call);
@@ -393,6 +395,7 @@ constexpr std::string_view binary_names[] = {
     "numpy.fmin",         "numpy.equal",         "numpy.not_equal",   "numpy.less",       "numpy.less_equal",
     "numpy.greater",      "numpy.greater_equal", "numpy.logical_and", "numpy.logical_or", "numpy.logical_xor",
     "numpy.bitwise_and",  "numpy.bitwise_or",    "numpy.bitwise_xor", "numpy.left_shift", "numpy.right_shift",
+    "numpy.gcd",          "numpy.lcm",
 };
 
 }  // namespace
