@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the Python front end against its stated expectations: compile time, launches, kernels beside CUDA C++ twins.
 
-Prints one line for each expectation and, with --json FILE, writes them. Run it on a quiet machine: `make bench-python`.
+Prints one line for each expectation and, with --json FILE, writes them. Run it on a quiet machine: `make bench`.
 The peers' figures (Numba's simulator: threads and multiply-adds per second) were measured on such a machine; see
 docs/reference/performance.md.
 """
