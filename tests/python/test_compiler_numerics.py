@@ -237,7 +237,8 @@ def test_logarithm_to_a_base_and_choices():
         out[6] = math.isclose(x[0], x[0] * 1.001)
         out[7] = np.isclose(x[0], x[0] * (1 + 1e-6))
         out[8] = math.isclose(math.inf, math.inf) and not math.isclose(math.inf, 1.0)
+        out[9] = np.round(x[0] / 4) + np.round(x[0] / 16, 2)
 
-    out, x, z = np.zeros(9), np.array([10.0]), np.array([1 + 2j])
+    out, x, z = np.zeros(10), np.array([10.0]), np.array([1 + 2j])
     _run(kernel, out, x, z)
-    np.testing.assert_allclose(out, [math.log2(10), 10, 1, 3, cmath.phase(1 + 2j), 1, 0, 1, 1], rtol=1e-15)
+    np.testing.assert_allclose(out, [math.log2(10), 10, 1, 3, cmath.phase(1 + 2j), 1, 0, 1, 1, 2.62], rtol=1e-15)

@@ -144,12 +144,23 @@ Value angle(Evaluator& e, Call& call) {
   return find_builtin("cmath.phase")(e, phase);
 }
 
+// Unlike Python's round() it keeps the type.
+Value rounded(Evaluator& e, Call& call) {
+  call.bind(e, {"a", "decimals"}, 1);
+  const Value value = number(e, call, 0);
+  if (value.type->is_integral() && !call.has(1)) return value;
+  Call digits{call.node, "builtins.round", {value, call.has(1) ? call.args[1] : e.integer(0)}, {}};
+  return find_builtin(digits.name)(e, digits);
+}
+
 constexpr BuiltinRow rows[] = {
     {"math.gcd", gcd},
     {"math.lcm", lcm},
     {"math.isqrt", isqrt},
     {"math.isclose", [](Evaluator& e, Call& call) { return close(e, call, false); }},
     {"numpy.isclose", [](Evaluator& e, Call& call) { return close(e, call, true); }},
+    {"numpy.round", rounded},
+    {"numpy.around", rounded},
     {"numpy.where", where},
     {"numpy.clip", clip},
     {"numpy.real", [](Evaluator& e, Call& call) { return part(e, call, 0); }},
