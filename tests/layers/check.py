@@ -12,7 +12,7 @@ LIBRARIES = {"fmt": "fmt", "llvm": "llvm", "llvm-c": "llvm", "clang": "llvm", "l
              "benchmark": "benchmark", "CL": "opencl", "nanobind": "nanobind", "cuda.h": "cuda",
              "cuda_runtime.h": "cuda"}
 SYSTEM_FOLDERS = {"sys", "linux", "asm", "bits", "netinet", "arpa"}
-LLVM_HEADER = "src/backend/llvm.hpp"
+LLVM_HEADERS = ("src/backend/llvm.hpp", "src/frontend/python/llvm.hpp")
 
 
 class Row:
@@ -77,8 +77,8 @@ def check_file(source, rows, path, text):
                 complain(match.start(), f"{row.folder} may not include {layer} ({name})")
         elif head in LIBRARIES:
             library = LIBRARIES[head]
-            if library == "llvm" and path != LLVM_HEADER:
-                complain(match.start(), f"LLVM is included only by {LLVM_HEADER}: add <{name}> there")
+            if library == "llvm" and path not in LLVM_HEADERS:
+                complain(match.start(), f"LLVM is included only by {LLVM_HEADERS[0]}: add <{name}> there")
             elif library not in row.libraries:
                 complain(match.start(), f"{row.folder} may not use {library} ({name})")
         elif bracket == '"' and not name.endswith((".inc", ".def")) and not name.startswith("generated/"):
@@ -124,7 +124,7 @@ def check_tree(source, table):
                     errors += found
 
     def sees_llvm(path, seen):
-        if path == LLVM_HEADER:
+        if path in LLVM_HEADERS:
             return True
         seen.add(path)
         return any(sees_llvm(target, seen) for target in includes.get(path, ()) if target not in seen)

@@ -3,9 +3,6 @@
 #include "frontend/python/compilation.hpp"
 
 #include <fmt/format.h>
-#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
-#include <llvm/Transforms/Scalar/InferAlignment.h>
-#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <filesystem>
 #include <mutex>
@@ -13,6 +10,7 @@
 #include "base/diag.hpp"
 #include "frontend/python/device_library.hpp"
 #include "frontend/python/evaluator.hpp"
+#include "frontend/python/llvm.hpp"
 #include "frontend/python/recursion.hpp"
 
 namespace warploom::frontend::python {

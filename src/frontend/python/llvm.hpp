@@ -1,0 +1,13 @@
+// What only the Python front end needs of LLVM, on top of the project's header, so that the others do not compile it.
+#pragma once
+
+#include "backend/llvm.hpp"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
+#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
+#include <llvm/Transforms/Scalar/InferAlignment.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
+#pragma GCC diagnostic pop
