@@ -123,21 +123,23 @@ llvm::DIFile* Compilation::file(const std::string& path) {
 
 llvm::DISubprogram* Compilation::subprogram(const FunctionAst& function) {
   llvm::DISubprogram*& found = subprograms_[&function];
-  if (!found) {
-    llvm::DIFile* in = file(function.file);
-    if (!unit_) {
-      unit_ = debug_.createCompileUnit(
-          llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), in, "warploom", options.optimize, "", 0, "",
-          options.debug ? llvm::DICompileUnit::FullDebug : llvm::DICompileUnit::DebugDirectivesOnly);
-      module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
-      module->addModuleFlag(llvm::Module::Warning, "Dwarf Version", 2);
-    }
-    llvm::DISubroutineType* type = debug_.createSubroutineType(debug_.getOrCreateTypeArray({}));
-    const auto line = static_cast<unsigned>(std::max(1, function.loc.line));
-    found = debug_.createFunction(in, function.name, {}, in, line, type, line, llvm::DINode::FlagZero,
-                                  llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
-  }
+  if (!found) found = new_subprogram(function);
   return found;
+}
+
+llvm::DISubprogram* Compilation::new_subprogram(const FunctionAst& function) {
+  llvm::DIFile* in = file(function.file);
+  if (!unit_) {
+    unit_ = debug_.createCompileUnit(
+        llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), in, "warploom", options.optimize, "", 0, "",
+        options.debug ? llvm::DICompileUnit::FullDebug : llvm::DICompileUnit::DebugDirectivesOnly);
+    module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+    module->addModuleFlag(llvm::Module::Warning, "Dwarf Version", 2);
+  }
+  llvm::DISubroutineType* type = debug_.createSubroutineType(debug_.getOrCreateTypeArray({}));
+  const auto line = static_cast<unsigned>(std::max(1, function.loc.line));
+  return debug_.createFunction(in, function.name, {}, in, line, type, line, llvm::DINode::FlagZero,
+                               llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
 }
 
 namespace {

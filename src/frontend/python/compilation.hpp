@@ -58,6 +58,8 @@ class Compilation {
   void warn(const std::string& category, const std::string& message) { result.warnings.push_back({category, message}); }
 
   llvm::DISubprogram* subprogram(const FunctionAst& function);
+  // One of its own for each function that is emitted: two must not share one.
+  llvm::DISubprogram* new_subprogram(const FunctionAst& function);
 
   // Runs the pass pipeline and prints PTX into result.ptx.
   void emit_ptx(llvm::Function* entry);

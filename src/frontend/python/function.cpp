@@ -217,7 +217,7 @@ static RealFunction& real_function(Evaluator& e, const Node* node, const Functio
     frame.function = &callee;
     frame.key = key;
     if (e.frame->scope) {
-      frame.scope = e.c.subprogram(callee);
+      frame.scope = e.c.new_subprogram(callee);
       function->setSubprogram(llvm::cast<llvm::DISubprogram>(frame.scope));
     }
     std::vector<std::pair<Path, Value>> returns;
