@@ -23,6 +23,11 @@ DEBUG_AND_LINEINFO = ("debug and lineinfo are mutually exclusive. Use debug to g
 NOT_VOID = "CUDA kernel must have void return type."
 
 
+class _FunctionDescriptor:
+    def __init__(self, mangled_name: str):
+        self.mangled_name = mangled_name
+
+
 class Compiled:
     """A compiled function: PTX and what is known about it.
 
@@ -32,7 +37,7 @@ class Compiled:
     """
 
     __slots__ = ("ptx", "llvm", "entry", "return_type", "types_text", "cooperative", "warnings", "captured",
-                 "error_global", "exceptions", "exception_places", "from_cache")
+                 "error_global", "exceptions", "exception_places", "from_cache", "variables")
 
     @property
     def fndesc(self):
@@ -55,17 +60,23 @@ class Compiled:
             return None
         if "enum(" in return_type or "namedtuple(" in return_type or "function(" in return_type:
             return None
-        return {"ptx": self.ptx, "llvm": self.llvm, "entry": self.entry, "return_type": return_type,
+        return {"variables": self.variables, "ptx": self.ptx, "llvm": self.llvm, "entry": self.entry, "return_type": return_type,
                 "types": self.types_text,
                 "cooperative": self.cooperative, "warnings": [[_class_name(c) or str(c), t] for c, t in self.warnings],
                 "error_global": self.error_global, "exceptions": exceptions,
                 "exception_places": [list(place) for place in self.exception_places]}
+
+    @property
+    def fndesc(self):
+        """Kept for its name: what has `mangled_name`, the function's name in PTX."""
+        return _FunctionDescriptor(self.entry)
 
     @classmethod
     def from_json(cls, value: dict) -> Optional["Compiled"]:
         """The reverse of to_json, or None if a class it names is no more."""
         self = cls()
         self.ptx, self.llvm, self.entry = value["ptx"], value["llvm"], value["entry"]
+        self.variables = value.get("variables", {})
         self.return_type = types.from_canonical(value["return_type"])
         self.types_text, self.cooperative = value["types"], value["cooperative"]
         self.warnings = [(_class_of(c) or c, t) for c, t in value["warnings"]]
@@ -85,6 +96,7 @@ class Compiled:
         """From the compiler's CompileResult; `objects` are the classes that its type names by index."""
         self = cls()
         self.ptx, self.llvm, self.entry = result.ptx, getattr(result, "llvm", ""), result.entry
+        self.variables = dict(result.variables)
         self.return_type = types.from_canonical(result.return_type, objects)
         self.types_text, self.cooperative = result.types, bool(result.cooperative)
         self.warnings = list(result.warnings)
@@ -190,6 +202,8 @@ def _tell(pyfunc, compiled: Compiled) -> None:
     if config.DUMP_ASSEMBLY:
         _dump("ASSEMBLY", pyfunc.__name__, compiled.ptx)
     for category, text in compiled.warnings:
+        if text.startswith("Detected uninitialized variable") and not config.ALWAYS_WARN_UNINIT_VAR:
+            continue
         cls = category if isinstance(category, type) else class_named(str(category).rpartition(":")[2])
         warn_user((cls if cls is not None and issubclass(cls, Warning) else UserWarning)(text))
 

@@ -329,14 +329,33 @@ Value bit_count(Evaluator& e, Call& call) {
   return {int_type(64), e.b.CreateZExtOrTrunc(ir, e.b.getInt64Ty()), nullptr, true};
 }
 
+// Whether the type of a value is (one of) the class given.
+bool is_of_class(Evaluator& e, const Call& call, const Type* type, const Value& wanted) {
+  if (wanted.type->is(TypeKind::tuple)) {
+    bool any = false;
+    for (std::size_t i = 0; i < wanted.type->items.size(); ++i)
+      any |= is_of_class(e, call, type, e.tuple_item(wanted, i));
+    return any;
+  }
+  if (wanted.type->is(TypeKind::object)) {
+    const ObjectInfo& info = e.c.world.describe(wanted.type->object);
+    if (info.name == "builtins.tuple") return type->is(TypeKind::tuple) && type->name != "list";
+    if (info.name == "builtins.list") return type->is(TypeKind::tuple) && type->name == "list";
+    if (info.name == "builtins.str") return type->is(TypeKind::string) || type->is(TypeKind::charseq);
+    if (info.kind == ObjectInfo::Kind::named_tuple) return type->is(TypeKind::tuple) && type->name == info.name;
+    if (info.kind == ObjectInfo::Kind::enum_class)
+      return type->is(TypeKind::enumeration) && type->object == wanted.type->object;
+  }
+  const Type* one = type_argument(e, wanted);
+  if (!one) e.no_match(call, "isinstance tests against number types, tuple, str, named tuples and enums here");
+  const bool python_type = one == int_type(64) || one == float_type(64);
+  return type == one || (python_type && type->kind == one->kind);
+}
+
 Value is_instance(Evaluator& e, Call& call) {
   call.bind(e, {"obj", "classinfo"}, 2);
-  const Type* wanted = type_argument(e, call.args[1]);
-  if (!wanted) e.no_match(call, "isinstance tests against a number type here");
-  const Type* type = call.args[0].type;
-  const bool python_type = wanted == int_type(64) || wanted == float_type(64);
-  const bool same = type == wanted || (python_type && type->kind == wanted->kind);
-  return e.constant({Constant::Kind::boolean, same ? 1 : 0, 0, 0, {}});
+  const bool is_one = is_of_class(e, call, call.args[0].type, call.args[1]);
+  return e.constant({Constant::Kind::boolean, is_one ? 1 : 0, 0, 0, {}});
 }
 
 constexpr BuiltinRow rows[] = {

@@ -156,6 +156,28 @@ Value local_array(Evaluator& e, Call& call) {
   return fixed_array(e, element, extents, place);
 }
 
+// array.copy(): local memory of its own, for which the shape must be known.
+Value copy(Evaluator& e, Call& call) {
+  call.bind(e, {"self"}, 1);
+  const Value& from = call.args[0];
+  std::vector<std::int64_t> extents;
+  std::int64_t bytes = memory_size(from.type->element);
+  for (unsigned i = 0; i < from.type->ndim; ++i) {
+    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(e.array_shape(from, i));
+    if (!known)
+      e.no_match(call, "an array is copied into local memory, so its shape must be known when the kernel is compiled");
+    extents.push_back(known->getSExtValue());
+    bytes *= std::max<std::int64_t>(1, extents.back());
+  }
+  constexpr std::int64_t most = 1 << 16;
+  if (bytes > most) e.no_match(call, fmt::format("a copy in local memory has at most {} bytes, not {}", most, bytes));
+  llvm::AllocaInst* place = e.entry_alloca(storage(e, from.type->element, extents), "copy");
+  place->setAlignment(llvm::Align(std::max(16U, memory_align(from.type->element))));
+  const Value made = fixed_array(e, from.type->element, extents, place);
+  e.store_subscript(call.node, made, e.constant({Constant::Kind::ellipsis, 0, 0, 0, {}}), from);
+  return made;
+}
+
 Value constant_array(Evaluator& e, Call& call) {
   call.bind(e, {"ndarray"}, 1);
   const ObjectId object = call.args[0].object;
@@ -417,6 +439,7 @@ constexpr BuiltinRow rows[] = {
     {"method.array.reshape", reshape},
     {"method.array.ravel", ravel},
     {"method.array.flatten", ravel},
+    {"method.array.copy", copy},
     {"method.array.item", item},
     {"cuda.carray", [](Evaluator& e, Call& call) { return array_of_pointer(e, call, false); }},
     {"cuda.farray", [](Evaluator& e, Call& call) { return array_of_pointer(e, call, true); }},

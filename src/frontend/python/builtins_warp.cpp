@@ -38,6 +38,9 @@ Value shuffle(Evaluator& e, Call& call) {
 template <I::ID id>
 Value vote(Evaluator& e, Call& call) {
   call.bind(e, {"mask", "predicate"}, 2);
+  if (!e.plain(call.args[0], call.node).type->is(TypeKind::integer)) e.no_match(call, "Mask type must be an integer");
+  if (!e.plain(call.args[1], call.node).type->is_integral())
+    e.no_match(call, "Predicate must be an integer or boolean");
   llvm::Value* mask = as_int32(e, call, call.args[0]).ir;
   llvm::Value* result = e.b.CreateIntrinsic(id, {mask, e.truth(call.args[1], call.node).ir});
   if (result->getType()->isIntegerTy(1)) return e.boolean(result);

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "frontend/python/world.hpp"
@@ -57,8 +58,9 @@ struct RaisedException {
 
 struct Compiled {
   std::string ptx, llvm, entry;
-  std::string return_type;  // canonical
-  std::string types;        // for inspect_types
+  std::string return_type;                                     // canonical
+  std::string types;                                           // for inspect_types
+  std::vector<std::pair<std::string, std::string>> variables;  // name, canonical type, at the end of the function
   bool cooperative = false;
   bool has_error_record = false;
   std::vector<Warning> warnings;

@@ -38,6 +38,7 @@ struct Frame {
   const Node* call_site = nullptr;  // in the caller
   std::string key;                  // function and argument types, to notice recursion
   Env env;
+  std::set<std::string> assigned;  // names that were given a value so far, on any path
   std::vector<LoopContext*> loops;
   std::vector<std::pair<Path, Value>>* returns = nullptr;
   llvm::DIScope* scope = nullptr;
@@ -188,5 +189,7 @@ struct CompileError {
 };
 // The rest of this path cannot be typed yet.
 struct UnknownPath {};
+// This path ends in the middle of an expression: it raises.
+struct DeadPath {};
 
 }  // namespace warploom::frontend::python

@@ -273,6 +273,14 @@ Value Evaluator::name(const Node* node) {
           }
           throw UnknownPath{};
         }
+      if (scope == frame && frame->assigned.contains(node->text)) {
+        // Assigned on paths that do not come here: as in Python, only who gets here is in error.
+        c.warn("NumbaWarning", "Detected uninitialized variable " + node->text);
+        const std::string text =
+            fmt::format("cannot access local variable '{}' where it is not associated with a value", node->text);
+        raise(node, "UnboundLocalError", 0, {{Constant::Kind::string, 0, 0, 0, text}});
+        throw DeadPath{};
+      }
       fail(node, fmt::format("local variable '{}' is read before anything is assigned to it", node->text));
     }
     const Variable& variable = found->second;
@@ -478,16 +486,23 @@ Value Evaluator::select_value(const Node* node, const Value& test, const std::fu
                               const std::function<Value()>& otherwise) {
   if (const Constant* known = test.constant()) return known->integer != 0 ? then() : otherwise();
   std::vector<std::pair<Path, Value>> ends;
+  const auto arm = [&](const std::function<Value()>& evaluate) {
+    try {
+      return evaluate();
+    } catch (const DeadPath&) {
+      return none();
+    }
+  };
   const Env before = frame->env;
   llvm::BasicBlock* then_block = new_block("then");
   llvm::BasicBlock* else_block = new_block("else");
   b.CreateCondBr(test.ir, then_block, else_block);
   b.SetInsertPoint(then_block);
-  Value value = then();
+  Value value = arm(then);
   if (alive()) ends.push_back({{b.GetInsertBlock(), std::move(frame->env)}, value});
   frame->env = before;
   b.SetInsertPoint(else_block);
-  value = otherwise();
+  value = arm(otherwise);
   if (alive()) ends.push_back({{b.GetInsertBlock(), std::move(frame->env)}, value});
   // := may assign in one arm: those variables keep the state before.
   frame->env = before;

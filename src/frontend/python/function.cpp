@@ -116,7 +116,7 @@ Value Evaluator::join_returns(std::vector<std::pair<Path, Value>>& returns) {
   // The caller's variables are not touched by an expanded function, so only values are joined.
   if (returns.empty()) {
     die();
-    return {none_type(), empty(), nullptr, false};
+    throw DeadPath{};
   }
   if (returns.size() == 1) {
     b.SetInsertPoint(returns[0].first.block);

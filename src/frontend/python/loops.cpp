@@ -79,7 +79,13 @@ void Evaluator::loop(const Node* node, const std::set<std::string>& assigned,
     frame->env = head;
     LoopContext context;
     frame->loops.push_back(&context);
-    emit(context);
+    const std::size_t depth = frame->loops.size();
+    try {
+      emit(context);
+    } catch (const DeadPath&) {
+      die();
+      frame->loops.resize(depth);
+    }
     frame->loops.pop_back();
     if (alive()) context.continues.push_back({b.GetInsertBlock(), frame->env});
 
@@ -336,8 +342,12 @@ void Evaluator::for_statement(const Node* node) {
     for (std::size_t i = 0; i < *iteration.known_length && alive(); ++i) {
       LoopContext context;
       frame->loops.push_back(&context);
-      assign(node->a[0], iteration.item(integer(static_cast<std::int64_t>(i))));
-      block(node->body);
+      try {
+        assign(node->a[0], iteration.item(integer(static_cast<std::int64_t>(i))));
+        block(node->body);
+      } catch (const DeadPath&) {
+        die();
+      }
       frame->loops.pop_back();
       if (alive()) context.continues.push_back({b.GetInsertBlock(), frame->env});
       for (Path& path : context.breaks) breaks.push_back(std::move(path));

@@ -106,12 +106,19 @@ void Evaluator::branch(const Value& test, const std::function<void()>& then, con
   b.CreateCondBr(test.ir, then_block, else_block);
   const Env before = frame->env;
   std::vector<Path> paths;
+  const auto arm = [](const std::function<void()>& emit) {
+    try {
+      emit();
+    } catch (const DeadPath&) {
+      // It raises: nothing follows.
+    }
+  };
   b.SetInsertPoint(then_block);
-  then();
+  arm(then);
   paths.push_back({b.GetInsertBlock(), std::move(frame->env)});
   frame->env = before;
   b.SetInsertPoint(else_block);
-  otherwise();
+  arm(otherwise);
   paths.push_back({b.GetInsertBlock(), std::move(frame->env)});
   merge(std::move(paths), "endif");
 }
@@ -121,6 +128,8 @@ void Evaluator::block(const std::vector<Node*>& statements) {
     if (!alive()) return;
     try {
       statement(node);
+    } catch (const DeadPath&) {
+      die();
     } catch (const UnknownPath&) {
       incomplete = true;
       if (alive()) b.CreateUnreachable();
@@ -237,6 +246,7 @@ void Evaluator::statement(const Node* node) {
       for (const Node* target : node->body) {
         if (target->kind != NodeKind::name)
           fail(target, "del of an element is not supported: there is nothing to free", "UnsupportedError");
+        frame->assigned.erase(target->text);
         if (!frame->env.erase(target->text)) (void)name(target);
       }
       return;
@@ -324,6 +334,7 @@ void Evaluator::statement(const Node* node) {
 void Evaluator::assign_name(const std::string& variable, Value value) {
   llvm::AllocaInst* place = slot(variable, value.type);
   if (place) b.CreateStore(value.ir, place);
+  frame->assigned.insert(variable);
   frame->env[variable] = {value.type, place, value.literal, value.non_negative, false, {}};
 }
 
