@@ -65,9 +65,6 @@ nb::tuple compile_function(nb::object frontend, nb::object function, nb::list ar
   result["entry"] = compiled.entry;
   result["return_type"] = compiled.return_type;
   result["types"] = compiled.types;
-  nb::dict variables;
-  for (const auto& [name, type] : compiled.variables) variables[name.c_str()] = type;
-  result["variables"] = variables;
   result["cooperative"] = compiled.cooperative;
   if (compiled.has_error_record)
     result["error_global"] = "warploom_error";

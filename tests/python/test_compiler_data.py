@@ -388,3 +388,17 @@ def test_device_array_of_a_global_is_read_when_the_kernel_runs():
     table[2] = 50
     kernel[1, 4](out)
     assert out.tolist() == [0, 1, 50, 3]
+
+
+def test_copy_of_an_array_whose_shape_is_known():
+    table = np.arange(6.0).reshape(2, 3)[:, ::-1]
+
+    @cuda.jit
+    def kernel(out):
+        mine = table.copy()
+        mine[0, 0] += cuda.grid(1)
+        out[cuda.grid(1)] = mine[0, 0] + mine[1, 2]
+
+    out = np.zeros(3)
+    kernel[1, 3](out)
+    assert out.tolist() == [5.0, 6.0, 7.0]

@@ -333,7 +333,38 @@ def deep_expression(out, x):
                 + 1) * 2) + 1) * 2)
 
 
+def isinstance_tests(out, x):
+    t = (x, 1.5)
+    out[0] = isinstance(x, int)
+    out[1] = isinstance(t, tuple)
+    out[2] = isinstance(t[1], (int, float))
+    out[3] = isinstance(t, (int, float))
+    out[4] = isinstance("text", str)
+
+
+def loop_variables_live_on(out, x):
+    for i in range(x + 1):
+        last = 10 * i
+    out[0] = i + last
+    n = 0
+    while n <= x:
+        square = n * n
+        n += 1
+    out[1] = square
+
+
+def assigned_on_other_paths(out, x):
+    if x > 100:
+        value = 1
+    if x < 100:
+        out[0] = 5
+    else:
+        out[0] = value
+    out[1] = value if x > 100 else 3
+
+
 HOST_CASES = [
+    (isinstance_tests, 5), (loop_variables_live_on, 2), (assigned_on_other_paths, 2),
     (if_chain, 4), (while_else, 5), (for_else, 2), (continue_and_nest, 5), (ternary_and_chains, 5), (unpacking, 5),
     (nested_functions, 5), (enumerate_zip, 7), (deletion, 3), (shadowing, 3), (unreachable, 2), (empty_loops, 2),
     (divisions, 8), (powers, 4), (bits, 4), (bool_arithmetic, 5), (minimum_maximum, 4), (sums, 5), (augmented, 2),

@@ -188,6 +188,34 @@ def test_exceptions_with_debug(index, cls, text):
         assert part in message
 
 
+def test_a_variable_without_a_value_raises_where_it_is_read():
+    @cuda.jit(debug=True, opt=False)
+    def kernel(out, n):
+        if n > 1:
+            value = 2
+            out[0] = value
+            return
+        out[0] = value + 1
+
+    out = np.zeros(1)
+    kernel[1, 1](out, 5)
+    assert out[0] == 2
+    with pytest.raises(UnboundLocalError, match="value"):
+        kernel[1, 1](out, 0)
+
+
+def test_tuple_index_is_checked_with_debug():
+    @cuda.jit(debug=True, opt=False)
+    def kernel(out, i):
+        out[0] = (1, 2, 3)[i]
+
+    out = np.zeros(1)
+    kernel[1, 1](out, -1)
+    assert out[0] == 3
+    with pytest.raises(IndexError, match="tuple index out of range"):
+        kernel[1, 1](out, 3)
+
+
 def test_division_by_zero_without_debug_does_not_raise():
     def kernel(out, x):
         out[0] = 1.0 / x

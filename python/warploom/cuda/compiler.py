@@ -37,7 +37,7 @@ class Compiled:
     """
 
     __slots__ = ("ptx", "llvm", "entry", "return_type", "types_text", "cooperative", "warnings", "captured",
-                 "error_global", "exceptions", "exception_places", "from_cache", "variables")
+                 "error_global", "exceptions", "exception_places", "from_cache")
 
     @property
     def fndesc(self):
@@ -60,7 +60,7 @@ class Compiled:
             return None
         if "enum(" in return_type or "namedtuple(" in return_type or "function(" in return_type:
             return None
-        return {"variables": self.variables, "ptx": self.ptx, "llvm": self.llvm, "entry": self.entry, "return_type": return_type,
+        return {"ptx": self.ptx, "llvm": self.llvm, "entry": self.entry, "return_type": return_type,
                 "types": self.types_text,
                 "cooperative": self.cooperative, "warnings": [[_class_name(c) or str(c), t] for c, t in self.warnings],
                 "error_global": self.error_global, "exceptions": exceptions,
@@ -76,7 +76,6 @@ class Compiled:
         """The reverse of to_json, or None if a class it names is no more."""
         self = cls()
         self.ptx, self.llvm, self.entry = value["ptx"], value["llvm"], value["entry"]
-        self.variables = value.get("variables", {})
         self.return_type = types.from_canonical(value["return_type"])
         self.types_text, self.cooperative = value["types"], value["cooperative"]
         self.warnings = [(_class_of(c) or c, t) for c, t in value["warnings"]]
@@ -96,7 +95,6 @@ class Compiled:
         """From the compiler's CompileResult; `objects` are the classes that its type names by index."""
         self = cls()
         self.ptx, self.llvm, self.entry = result.ptx, getattr(result, "llvm", ""), result.entry
-        self.variables = dict(result.variables)
         self.return_type = types.from_canonical(result.return_type, objects)
         self.types_text, self.cooperative = result.types, bool(result.cooperative)
         self.warnings = list(result.warnings)

@@ -36,7 +36,6 @@ class CompileResult:
     types: str
     cooperative: bool
     error_global: Optional[str]
-    variables: Dict[str, str] = field(default_factory=dict)
     warnings: List[Tuple[str, str]] = field(default_factory=list)
     exceptions: List[Tuple[Any, tuple]] = field(default_factory=list)
     exception_places: List[Tuple[str, int, str]] = field(default_factory=list)

@@ -49,10 +49,10 @@ unsigned alignment_of(Evaluator& e, const Call& call, std::size_t index, const T
   const Constant* known = call.args[index].constant();
   if (!known || known->kind != Constant::Kind::integer)
     e.fail(call.node, "RequireLiteralValue: alignment must be a constant integer", "RequireLiteralValue");
-  if (known->integer <= 0) e.fail(call.node, "Alignment must be positive", "NumbaValueError");
+  if (known->integer <= 0) e.fail(call.node, "Alignment must be positive", "ValueError");
   if (!std::has_single_bit(static_cast<std::uint64_t>(known->integer)))
-    e.fail(call.node, "Alignment must be a power of 2", "NumbaValueError");
-  if (known->integer > (1 << 20)) e.fail(call.node, "Alignment is too large", "NumbaValueError");
+    e.fail(call.node, "Alignment must be a power of 2", "ValueError");
+  if (known->integer > (1 << 20)) e.fail(call.node, "Alignment is too large", "ValueError");
   return std::max(static_cast<unsigned>(known->integer), memory_align(element));
 }
 

@@ -182,6 +182,13 @@ void Compilation::emit_ptx(llvm::Function* entry) {
     if (global.getAddressSpace() == 3 && global.hasInternalLinkage() && !global.use_empty())
       llvm::appendToCompilerUsed(*module, {&global});
   }
+  // The older mark of a kernel, by which readers of the IR know it.
+  if (entry->getCallingConv() == llvm::CallingConv::PTX_Kernel) {
+    llvm::Metadata* mark[] = {
+        llvm::ConstantAsMetadata::get(entry), llvm::MDString::get(context, "kernel"),
+        llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 1))};
+    module->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, mark));
+  }
   // Everything but the entry is private; what nothing uses goes.
   for (llvm::Function& one : *module)
     if (!one.isDeclaration() && &one != entry && !one.hasLocalLinkage())

@@ -268,12 +268,8 @@ void compile(const Request& request, Compilation& c) {
       c.result.return_type = canonical(found);
     }
     std::string types_text;
-    c.result.variables.clear();
-    for (const auto& [name, variable] : frame.env) {
-      if (!variable.type) continue;
-      types_text += fmt::format("{}: {}\n", name, display(variable.type));
-      c.result.variables.emplace_back(name, canonical(variable.type));
-    }
+    for (const auto& [name, variable] : frame.env)
+      if (variable.type) types_text += fmt::format("{}: {}\n", name, display(variable.type));
     c.result.types = types_text;
     return std::pair{fits ? function : (function->deleteBody(), function->eraseFromParent(), nullptr), found};
   };

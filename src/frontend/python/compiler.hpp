@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "frontend/python/world.hpp"
@@ -58,9 +57,8 @@ struct RaisedException {
 
 struct Compiled {
   std::string ptx, llvm, entry;
-  std::string return_type;                                     // canonical
-  std::string types;                                           // for inspect_types
-  std::vector<std::pair<std::string, std::string>> variables;  // name, canonical type, at the end of the function
+  std::string return_type;  // canonical
+  std::string types;        // for inspect_types
   bool cooperative = false;
   bool has_error_record = false;
   std::vector<Warning> warnings;

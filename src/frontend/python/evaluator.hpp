@@ -54,6 +54,7 @@ struct Call {
   std::string name;
   std::vector<Value> args;
   std::vector<std::pair<std::string, Value>> keywords;
+  std::vector<const char*> by_keyword{};  // names of arguments that bind() put in their places; null for the others
 
   // Moves keyword arguments to their places: bind({"shape", "dtype"}, 2) wants two, names the rest optional.
   void bind(Evaluator& evaluator, std::initializer_list<const char*> names, std::size_t required);

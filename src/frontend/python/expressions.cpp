@@ -45,6 +45,14 @@ std::string Evaluator::describe(const Value& value) {
       return text + ")";
     }
   }
+  if (value.type->is(TypeKind::tuple) && value.type->name == "list" && value.literal) {
+    std::string items;
+    for (const LiteralPtr& item : value.literal->items) {
+      if (!item || item->is_tuple || item->value.kind != Constant::Kind::integer) return display(value.type);
+      items += fmt::format("{}{}", items.empty() ? "" : ", ", item->value.integer);
+    }
+    return fmt::format("{}<iv=[{}]>", display(value.type), items);
+  }
   return display(value.type);
 }
 
@@ -86,9 +94,11 @@ void Evaluator::fail(const Node* node, const std::string& message, const std::st
 
 void Evaluator::no_match(const Call& call, const std::string& why) {
   std::string arguments;
-  for (const Value& value : call.args) {
-    if (!value.type) continue;
-    arguments += (arguments.empty() ? "" : ", ") + describe(value);
+  for (std::size_t i = 0; i < call.args.size(); ++i) {
+    if (!call.args[i].type) continue;
+    arguments += arguments.empty() ? "" : ", ";
+    if (i < call.by_keyword.size() && call.by_keyword[i]) arguments += fmt::format("{}=", call.by_keyword[i]);
+    arguments += describe(call.args[i]);
   }
   for (const auto& [key, value] : call.keywords)
     arguments += (arguments.empty() ? "" : ", ") + key + "=" + describe(value);
@@ -109,12 +119,14 @@ void Call::bind(Evaluator& e, std::initializer_list<const char*> names, std::siz
     e.no_match(*this, fmt::format("it takes at most {} arguments, {} were given", names.size(), args.size()));
   const std::size_t given = args.size();
   args.resize(names.size());
+  by_keyword.assign(names.size(), nullptr);
   std::size_t index = 0;
   for (const char* wanted : names) {
     const auto found = std::find_if(keywords.begin(), keywords.end(), [&](const auto& k) { return k.first == wanted; });
     if (found != keywords.end()) {
       if (index < given) e.no_match(*this, fmt::format("argument '{}' is given twice", wanted));
       args[index] = found->second;
+      by_keyword[index] = wanted;
       keywords.erase(found);
     }
     if (index < required && !args[index].type) {

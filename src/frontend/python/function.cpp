@@ -254,7 +254,9 @@ static RealFunction& real_function(Evaluator& e, const Node* node, const Functio
       return real;
     }
     if (attempt > 8)
-      e.fail(node, fmt::format("the types of {}() do not settle: it calls itself with other types", callee.name));
+      e.fail(node, fmt::format(
+                       "Return type of recursive function does not converge: {}() returns another type with each call",
+                       callee.name));
     real.return_type = assumed ? unify(assumed, found) : found;
     // Nothing but this function itself can refer to it so far.
     function->deleteBody();

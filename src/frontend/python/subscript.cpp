@@ -255,6 +255,13 @@ Value Evaluator::subscript(const Node* node, const Value& base, const Value& ind
                       b.CreateConstInBoundsGEP2_64(storage, place, 0, static_cast<std::uint64_t>(i)));
       llvm::Value* at = convert(plain_index, int_type(64), node).ir;
       at = b.CreateSelect(b.CreateICmpSLT(at, i64(0)), b.CreateAdd(at, i64(count)), at);
+      if (c.options.debug || c.options.bounds_check) {
+        llvm::BasicBlock *bad = new_block("outside"), *good = new_block("inside");
+        b.CreateCondBr(b.CreateICmpULT(at, i64(count)), good, bad);
+        b.SetInsertPoint(bad);
+        raise(node, "IndexError", 0, {{Constant::Kind::string, 0, 0, 0, "tuple index out of range"}});
+        b.SetInsertPoint(good);
+      }
       return {base.type->items.front(), b.CreateLoad(item, b.CreateInBoundsGEP(storage, place, {i64(0), at})), nullptr,
               false};
     }
