@@ -174,7 +174,7 @@ TEST_F(RawMemory, WaitingWorkKeepsTheOrderOfStreams) {
 }
 
 TEST_F(RawMemory, WaitingWorkFromManyThreads) {
-  const Stream stream(device, {.blocking = false});
+  const Stream stream(device);
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int t = 0; t < 4; ++t)
