@@ -212,6 +212,12 @@ def without_line_info(ptx: str) -> str:
     return "\n".join(lines).replace("\t.section\t.debug_macinfo\t{\t}\n", "")
 
 
+def without_debug_metadata(llvm: str) -> str:
+    """LLVM IR text without the metadata that carries source lines."""
+    text = re.sub(r",? !dbg !\d+", "", llvm)
+    return re.sub(r"^(?:!\d+ = (?:distinct )?!DI.*|!llvm\.dbg\..*)\n", "", text, flags=re.MULTILINE)
+
+
 def cast_to(ty: types.Type) -> Optional[str]:
     """The canonical string to which a device function's result is cast, None for none asked."""
     return None if ty is None else ty.canonical

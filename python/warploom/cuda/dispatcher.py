@@ -549,7 +549,7 @@ class CUDADispatcher:
 
     def inspect_llvm(self, signature=None):
         """The LLVM IR for a signature, or a dict of all by argument types."""
-        return self._inspect(signature, lambda k: k.compiled.llvm if isinstance(k, _Kernel) else k.llvm)
+        return self._inspect(signature, lambda k: k.inspect_llvm() if isinstance(k, _Kernel) else k.llvm)
 
     def inspect_lto_ptx(self, signature=None):
         """The PTX after linking for a signature, or a dict of all; RuntimeError unless compiled with lto=True."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import kernel_exceptions, types
 from .args import ArgHint, wrap_arg
-from .compiler import Compiled, without_line_info
+from .compiler import Compiled, without_debug_metadata, without_line_info
 from .errors import missing_launch_config_msg
 from .typing import signature
 from .typing.typeof import typeof
@@ -212,8 +212,9 @@ class _Kernel:
         return self.compiled.ptx if shown else without_line_info(self.compiled.ptx)
 
     def inspect_llvm(self) -> str:
-        """The LLVM IR before optimisation."""
-        return self.compiled.llvm
+        """The LLVM IR; with line information when `lineinfo` or `debug` asked for it."""
+        shown = self.options.get("lineinfo") or self.options.get("debug")
+        return self.compiled.llvm if shown else without_debug_metadata(self.compiled.llvm)
 
     def inspect_lto_ptx(self, cc=None) -> str:
         """The PTX of a kernel that was compiled with lto=True, with all it calls. RuntimeError for others."""
