@@ -89,8 +89,18 @@ Value min_max(Evaluator& e, Call& call, bool is_min) {
     const Value& next = items[i];
     const Type* type = unify(best.type, next.type);
     if (e.c.options.narrow) {
-      if (next.constant() && !best.constant() && best.type->kind == next.type->kind) type = best.type;
-      if (best.constant() && !next.constant() && best.type->kind == next.type->kind) type = next.type;
+      // A literal that fits takes the other side's type.
+      const auto follows = [](const Value& literal, const Value& other) {
+        if (!literal.constant() || other.constant() || literal.type->kind != other.type->kind) return false;
+        if (!literal.type->is(TypeKind::integer) || other.type->bits == 64) return true;
+        const std::int64_t value = literal.constant()->integer;
+        const unsigned magnitude = other.type->bits - (other.type->is_signed ? 1U : 0U);
+        const std::int64_t top = (std::int64_t{1} << magnitude) - 1;
+        return literal.constant()->kind == Constant::Kind::integer && value <= top &&
+               value >= (other.type->is_signed ? -top - 1 : 0);
+      };
+      if (follows(next, best)) type = best.type;
+      if (follows(best, next)) type = next.type;
     }
     const Value x = e.convert(best, type, call.node), y = e.convert(next, type, call.node);
     const bool non_negative = is_min ? x.non_negative && y.non_negative : x.non_negative || y.non_negative;

@@ -189,7 +189,9 @@ struct CompileError {
   Failure failure;
 };
 // The rest of this path cannot be typed yet.
-struct UnknownPath {};
+struct UnknownPath {
+  bool is_variable = false;  // one that a later statement of the loop assigns
+};
 // This path ends in the middle of an expression: it raises.
 struct DeadPath {};
 

@@ -283,7 +283,7 @@ Value Evaluator::name(const Node* node) {
             incomplete_node = node;
             incomplete_name = node->text;
           }
-          throw UnknownPath{};
+          throw UnknownPath{true};
         }
       if (scope == frame && frame->assigned.contains(node->text)) {
         // Assigned on paths that do not come here: as in Python, only who gets here is in error.

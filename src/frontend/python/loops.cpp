@@ -59,9 +59,15 @@ void Evaluator::loop(const Node* node, const std::set<std::string>& assigned,
   llvm::BasicBlock* start = b.GetInsertBlock();
   llvm::Instruction* last = start->empty() ? nullptr : &start->back();
   const bool outer_incomplete = incomplete;
+  // What an attempt adds to the function and to the loops around goes with it.
+  const std::size_t returned = frame->returns->size();
+  std::vector<std::pair<std::size_t, std::size_t>> paths_around;
+  for (const LoopContext* around : frame->loops)
+    paths_around.emplace_back(around->breaks.size(), around->continues.size());
   loop_variables.push_back(&assigned);
   for (int attempt = 0;; ++attempt) {
     incomplete = outer_incomplete;
+    if (!outer_incomplete) incomplete_node = nullptr;
     llvm::BasicBlock* last_block = &llvm_function->back();
     b.SetInsertPoint(start);
     for (auto& [variable, held] : head) {
@@ -83,6 +89,11 @@ void Evaluator::loop(const Node* node, const std::set<std::string>& assigned,
     try {
       emit(context);
     } catch (const DeadPath&) {
+      die();
+      frame->loops.resize(depth);
+    } catch (const UnknownPath&) {
+      incomplete = true;
+      if (alive()) b.CreateUnreachable();
       die();
       frame->loops.resize(depth);
     }
@@ -149,6 +160,11 @@ void Evaluator::loop(const Node* node, const std::set<std::string>& assigned,
     }
     WL_INTERNAL("python frontend", attempt < 64, "types at a loop head do not settle");
     // Throws away what was emitted under the narrower types.
+    frame->returns->resize(returned);
+    for (std::size_t i = 0; i < paths_around.size(); ++i) {
+      frame->loops[i]->breaks.resize(paths_around[i].first);
+      frame->loops[i]->continues.resize(paths_around[i].second);
+    }
     std::vector<llvm::BasicBlock*> dead;
     for (auto block_at = std::next(last_block->getIterator()); block_at != llvm_function->end(); ++block_at)
       dead.push_back(&*block_at);
@@ -161,7 +177,17 @@ void Evaluator::loop(const Node* node, const std::set<std::string>& assigned,
 
 void Evaluator::while_statement(const Node* node) {
   loop(node, assigned_in(node), [&](LoopContext& context) {
-    const Value test = truth(expression(node->a[0]), node->a[0]);
+    Value test;
+    try {
+      test = truth(expression(node->a[0]), node->a[0]);
+    } catch (const UnknownPath&) {
+      // The body may tell the type that the test lacks.
+      incomplete = true;
+      if (alive()) b.CreateUnreachable();
+      b.SetInsertPoint(new_block("unknown"));
+      block(node->body);
+      return;
+    }
     if (const Constant* known = test.constant(); known && known->integer != 0) {
       block(node->body);
       return;

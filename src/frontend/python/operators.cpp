@@ -175,7 +175,7 @@ static Value int_power(Evaluator& e, const Value& base, const Value& exponent) {
   auto& b = e.b;
   const Type* type = base.type;
   llvm::Type* ir = e.llvm_type(type);
-  // By squaring; a negative exponent gives 0, as in integer arithmetic.
+  // By squaring; a negative exponent gives the inverse, which is an integer for 1 and -1 only and 0 otherwise.
   llvm::AllocaInst* result = e.entry_alloca(ir, "power");
   llvm::AllocaInst* square = e.entry_alloca(ir, "square");
   llvm::AllocaInst* left = e.entry_alloca(exponent.ir->getType(), "left");
@@ -183,7 +183,7 @@ static Value int_power(Evaluator& e, const Value& base, const Value& exponent) {
   llvm::Value* negative = exponent.type->is_signed ? b.CreateICmpSLT(exponent.ir, none) : b.getInt1(false);
   b.CreateStore(llvm::ConstantInt::get(ir, 1), result);
   b.CreateStore(base.ir, square);
-  b.CreateStore(b.CreateSelect(negative, none, exponent.ir), left);
+  b.CreateStore(b.CreateSelect(negative, b.CreateNeg(exponent.ir), exponent.ir), left);
   llvm::BasicBlock *head = e.new_block("power"), *body = e.new_block("square"), *done = e.new_block("powered");
   b.CreateBr(head);
   b.SetInsertPoint(head);
@@ -198,8 +198,11 @@ static Value int_power(Evaluator& e, const Value& base, const Value& exponent) {
   b.CreateStore(b.CreateLShr(bits, llvm::ConstantInt::get(bits->getType(), 1)), left);
   b.CreateBr(head);
   b.SetInsertPoint(done);
-  return {type, b.CreateSelect(negative, llvm::ConstantInt::get(ir, 0), b.CreateLoad(ir, result)), nullptr,
-          base.non_negative};
+  llvm::Value* unit = b.CreateICmpEQ(base.ir, llvm::ConstantInt::get(ir, 1));
+  if (type->is_signed) unit = b.CreateOr(unit, b.CreateICmpEQ(base.ir, llvm::ConstantInt::getSigned(ir, -1)));
+  llvm::Value* power = b.CreateLoad(ir, result);
+  llvm::Value* inverse = b.CreateSelect(unit, power, llvm::ConstantInt::get(ir, 0));
+  return {type, b.CreateSelect(negative, inverse, power), nullptr, base.non_negative};
 }
 
 static Value complex_binary(Evaluator& e, const Node* node, Op op, const Value& x, const Value& y) {

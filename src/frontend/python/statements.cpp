@@ -130,10 +130,12 @@ void Evaluator::block(const std::vector<Node*>& statements) {
       statement(node);
     } catch (const DeadPath&) {
       die();
-    } catch (const UnknownPath&) {
+    } catch (const UnknownPath& unknown) {
+      // All of this is thrown away; what follows may still tell the type that is missing.
       incomplete = true;
       if (alive()) b.CreateUnreachable();
       die();
+      if (unknown.is_variable) b.SetInsertPoint(new_block("unknown"));
     }
   }
 }
