@@ -25,8 +25,8 @@ nb::object value_of(const front::Constant& constant) {
   }
 }
 
-nb::tuple compile_function(nb::object frontend, nb::object function, nb::list argument_types, nb::sequence objects,
-                           const std::string& return_type, nb::dict options) {
+nb::tuple compile_function(nb::object frontend, const nb::object& function, const nb::list& argument_types,
+                           nb::sequence objects, const std::string& return_type, const nb::dict& options) {
   PythonWorld world(std::move(frontend), std::move(objects));
   front::Request request;
   request.function = world.function(function, request.defaults);
