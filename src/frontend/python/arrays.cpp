@@ -24,6 +24,18 @@ Value Evaluator::make_array(const Type* type, llvm::Value* data, const std::vect
   return {type, ir, nullptr, false};
 }
 
+Value Evaluator::fixed_array(const Type* element, const std::vector<std::int64_t>& extents, llvm::Value* data,
+                             bool read_only) {
+  std::vector<llvm::Value*> shape(extents.size()), strides(extents.size());
+  std::int64_t stride = memory_size(element);
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    shape[i] = i64(extents[i]);
+    strides[i] = i64(stride);
+    stride *= extents[i];
+  }
+  return make_array(array_type(element, static_cast<unsigned>(extents.size()), 'C', read_only), data, shape, strides);
+}
+
 llvm::Value* Evaluator::array_stride(const Value& array, unsigned dim) {
   const Type* type = array.type;
   // The innermost stride of a contiguous array is known, which is what coalescing is seen by.
@@ -40,16 +52,9 @@ Value Evaluator::load(llvm::Value* address, const Type* type, unsigned align) {
     case TypeKind::record:
     case TypeKind::charseq: return {type, address, nullptr, false};
     case TypeKind::nested: {
-      std::vector<llvm::Value*> shape, strides;
-      std::int64_t stride = memory_size(type->element);
-      for (std::size_t i = type->dims.size(); i-- > 0;) {
-        shape.insert(shape.begin(), i64(type->dims[i]));
-        strides.insert(strides.begin(), i64(stride));
-        stride *= type->dims[i];
-      }
-      const Type* array = array_type(type->element, static_cast<unsigned>(type->dims.size()), 'C');
-      if (align != 0 && align < memory_align(type->element)) array = packed_array(array);
-      return make_array(array, address, shape, strides);
+      Value array = fixed_array(type->element, type->dims, address);
+      if (align != 0 && align < memory_align(type->element)) array.type = packed_array(array.type);
+      return array;
     }
     case TypeKind::boolean:
       return boolean(b.CreateICmpNE(b.CreateAlignedLoad(b.getInt8Ty(), address, at), b.getInt8(0)));
@@ -303,9 +308,7 @@ Value Evaluator::record_attribute(const Node* node, const Value& record, const s
   for (std::size_t i = 0; i < type->names.size(); ++i) {
     if (type->names[i] != name) continue;
     const Type* field = type->items[i];
-    // What offset and record size guarantee, never more than the field wants.
-    std::uint32_t align = std::gcd(type->offsets[i], type->name == "packed" ? 1U : type->size);
-    align = std::min(memory_align(field), align == 0 ? 16U : align & (~align + 1U));
+    const std::uint32_t align = field_align(type, i);
     llvm::Value* address = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record.ir, type->offsets[i]);
     if (field->is(TypeKind::record)) {
       const std::uint32_t wanted = field->size & (~field->size + 1U);

@@ -56,17 +56,6 @@ unsigned alignment_of(Evaluator& e, const Call& call, std::size_t index, const T
   return std::max(static_cast<unsigned>(known->integer), memory_align(element));
 }
 
-Value fixed_array(Evaluator& e, const Type* element, const std::vector<std::int64_t>& extents, llvm::Value* data) {
-  std::vector<llvm::Value*> shape, strides;
-  std::int64_t stride = memory_size(element);
-  for (std::size_t i = extents.size(); i-- > 0;) {
-    shape.insert(shape.begin(), e.i64(extents[i]));
-    strides.insert(strides.begin(), e.i64(stride));
-    stride *= extents[i];
-  }
-  return e.make_array(array_type(element, static_cast<unsigned>(extents.size()), 'C'), data, shape, strides);
-}
-
 llvm::Type* storage(Evaluator& e, const Type* element, const std::vector<std::int64_t>& extents) {
   std::uint64_t count = 1;
   for (const std::int64_t extent : extents) count *= static_cast<std::uint64_t>(extent);
@@ -108,7 +97,7 @@ Value shared_array(Evaluator& e, Call& call) {
       new llvm::GlobalVariable(*e.c.module, type, false, llvm::GlobalValue::InternalLinkage,
                                llvm::PoisonValue::get(type), "shared", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
   global->setAlignment(llvm::Align(align));
-  return fixed_array(e, element, extents, e.b.CreateAddrSpaceCast(global, e.b.getPtrTy()));
+  return e.fixed_array(element, extents, e.b.CreateAddrSpaceCast(global, e.b.getPtrTy()));
 }
 
 // Windows of dynamic shared memory that do not overlap, in the order of the calls.
@@ -153,7 +142,7 @@ Value local_array(Evaluator& e, Call& call) {
     if (extent <= 0) e.fail(call.node, "array length <= 0", "NumbaValueError");
   llvm::AllocaInst* place = e.entry_alloca(storage(e, element, extents), "local");
   place->setAlignment(llvm::Align(align));
-  return fixed_array(e, element, extents, place);
+  return e.fixed_array(element, extents, place);
 }
 
 // array.copy(): local memory of its own, for which the shape must be known.
@@ -173,7 +162,7 @@ Value copy(Evaluator& e, Call& call) {
   if (bytes > most) e.no_match(call, fmt::format("a copy in local memory has at most {} bytes, not {}", most, bytes));
   llvm::AllocaInst* place = e.entry_alloca(storage(e, from.type->element, extents), "copy");
   place->setAlignment(llvm::Align(std::max(16U, memory_align(from.type->element))));
-  const Value made = fixed_array(e, from.type->element, extents, place);
+  const Value made = e.fixed_array(from.type->element, extents, place);
   e.store_subscript(call.node, made, e.constant({Constant::Kind::ellipsis, 0, 0, 0, {}}), from);
   return made;
 }
@@ -192,7 +181,7 @@ Value constant_array(Evaluator& e, Call& call) {
     global->setAlignment(llvm::Align(16));
   }
   const Type* type = parse_type(info.type, e.c.world);
-  Value array = fixed_array(e, type->element, info.shape, e.b.CreateAddrSpaceCast(global, e.b.getPtrTy()));
+  Value array = e.fixed_array(type->element, info.shape, e.b.CreateAddrSpaceCast(global, e.b.getPtrTy()));
   return {array_type(type->element, type->ndim, 'C', true), array.ir, nullptr, false};
 }
 

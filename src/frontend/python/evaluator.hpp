@@ -78,7 +78,7 @@ class Evaluator {
   llvm::Function* llvm_function;
 
   // --- function bodies (function.cpp)
-  // Evaluates a body whose parameters are bound in frame.env; false when no path falls out of its end.
+  // Evaluates a body whose parameters are bound in frame.env; every path ends in frame.returns.
   void run_body(Frame& frame);
   Value call_function(const Node* node, const ObjectInfo& info, std::vector<Value> args,
                       std::vector<std::pair<std::string, Value>> keywords);
@@ -101,6 +101,10 @@ class Evaluator {
   void die() { b.ClearInsertionPoint(); }
   // Continues where the paths meet; dead when there are none.
   void merge(std::vector<Path> paths, const char* label);
+  // What a variable holds now.
+  Value read(const Variable& variable);
+  // Copies a variable of env to the slot and type it has as `to`; nothing when it is there already, or has no value.
+  void carry(const Env& env, const std::string& variable, const Variable& to, const Node* node);
 
   // --- expressions (expressions.cpp)
   Value expression(const Node* node);
@@ -141,6 +145,9 @@ class Evaluator {
   llvm::Value* array_data(const Value& array) { return member(array.ir, 0); }
   llvm::Value* array_shape(const Value& array, unsigned dim) { return member(array.ir, 1 + dim); }
   llvm::Value* array_stride(const Value& array, unsigned dim);
+  // A C contiguous array whose shape is known.
+  Value fixed_array(const Type* element, const std::vector<std::int64_t>& extents, llvm::Value* data,
+                    bool read_only = false);
   Value array_attribute(const Node* node, const Value& array, const std::string& name);
   Value record_attribute(const Node* node, const Value& record, const std::string& name);
   Value make_tuple(const std::vector<Value>& items);
@@ -180,7 +187,8 @@ class Evaluator {
 
  private:
   void loop(const Node* node, const std::set<std::string>& assigned, const std::function<void(LoopContext&)>& emit);
-  friend struct LoopEmission;
+  // The else block of a loop whose test has failed, and the path out of the loop.
+  void leave_loop(const Node* node, LoopContext& context);
   std::map<std::string, llvm::AllocaInst*> slots_;
 };
 

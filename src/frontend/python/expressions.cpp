@@ -238,14 +238,7 @@ Value Evaluator::object_value(const Node* node, ObjectId object) {
       }
       llvm::Value* address = b.CreateAddrSpaceCast(global, b.getPtrTy());
       if (info.kind == ObjectInfo::Kind::record) return {type, address, nullptr, false};
-      std::vector<llvm::Value*> shape, strides;
-      std::int64_t stride = memory_size(type->element);
-      for (std::size_t i = info.shape.size(); i-- > 0;) {
-        strides.insert(strides.begin(), i64(stride));
-        stride *= info.shape[i];
-        shape.insert(shape.begin(), i64(info.shape[i]));
-      }
-      Value array = make_array(array_type(type->element, type->ndim, 'C', true), address, shape, strides);
+      Value array = fixed_array(type->element, info.shape, address, true);
       array.object = object;
       return array;
     }
@@ -298,17 +291,17 @@ Value Evaluator::name(const Node* node) {
     const Variable& variable = found->second;
     if (!variable.type)
       fail(node, fmt::format("{}, defined at {} ({})", variable.conflict, scope->function->file, node->loc.line));
-    llvm::Value* ir =
-        variable.slot ? static_cast<llvm::Value*>(b.CreateLoad(llvm_type(variable.type), variable.slot)) : empty();
+    Value value = read(variable);
     // A known number needs no load.
     if (variable.literal && !variable.literal->is_tuple && !variable.literal->only_sign && variable.type->is_number()) {
       const Constant& known = variable.literal->value;
       if (known.kind == Constant::Kind::boolean && variable.type->is(TypeKind::boolean))
-        ir = b.getInt1(known.integer != 0);
+        value.ir = b.getInt1(known.integer != 0);
       if (known.kind == Constant::Kind::integer && variable.type->is(TypeKind::integer))
-        ir = llvm::ConstantInt::get(llvm_type(variable.type), static_cast<std::uint64_t>(known.integer), true, true);
+        value.ir =
+            llvm::ConstantInt::get(llvm_type(variable.type), static_cast<std::uint64_t>(known.integer), true, true);
     }
-    return {variable.type, ir, variable.literal, variable.non_negative};
+    return value;
   }
   const FunctionAst* outermost = frame->function;
   for (Frame* scope = frame; scope; scope = scope->parent) outermost = scope->function;

@@ -73,11 +73,7 @@ void Evaluator::loop(const Node* node, const std::set<std::string>& assigned,
     for (auto& [variable, held] : head) {
       if (!held.type) continue;
       held.slot = slot(variable, held.type);
-      const auto found = before.find(variable);
-      if (!held.slot || found == before.end() || found->second.slot == held.slot || !found->second.type) continue;
-      const Variable& one = found->second;
-      llvm::Value* ir = one.slot ? static_cast<llvm::Value*>(b.CreateLoad(llvm_type(one.type), one.slot)) : empty();
-      b.CreateStore(convert({one.type, ir, one.literal, false}, held.type, node).ir, held.slot);
+      carry(before, variable, held, node);
     }
     llvm::BasicBlock* head_block = new_block("loop");
     b.CreateBr(head_block);
@@ -143,11 +139,7 @@ void Evaluator::loop(const Node* node, const std::set<std::string>& assigned,
       for (Path& path : context.continues) {
         b.SetInsertPoint(path.block);
         for (const auto& [variable, held] : wider) {
-          const auto found = path.env.find(variable);
-          if (!held.slot || found == path.env.end() || found->second.slot == held.slot || !found->second.type) continue;
-          const Variable& one = found->second;
-          llvm::Value* ir = one.slot ? static_cast<llvm::Value*>(b.CreateLoad(llvm_type(one.type), one.slot)) : empty();
-          b.CreateStore(convert({one.type, ir, one.literal, false}, held.type, node).ir, held.slot);
+          carry(path.env, variable, held, node);
         }
         b.CreateBr(head_block);
       }
@@ -175,6 +167,15 @@ void Evaluator::loop(const Node* node, const std::set<std::string>& assigned,
   }
 }
 
+void Evaluator::leave_loop(const Node* node, LoopContext& context) {
+  // break and continue in else belong to the loop around this one.
+  LoopContext* inner = frame->loops.back();
+  frame->loops.pop_back();
+  block(node->orelse);
+  frame->loops.push_back(inner);
+  if (alive()) context.breaks.push_back({b.GetInsertBlock(), frame->env});
+}
+
 void Evaluator::while_statement(const Node* node) {
   loop(node, assigned_in(node), [&](LoopContext& context) {
     Value test;
@@ -197,14 +198,7 @@ void Evaluator::while_statement(const Node* node) {
     b.CreateCondBr(test.ir, body, exit);
     const Env at_test = frame->env;
     b.SetInsertPoint(exit);
-    if (!node->orelse.empty()) {
-      // break and continue in else belong to the loop around this one.
-      LoopContext* inner = frame->loops.back();
-      frame->loops.pop_back();
-      block(node->orelse);
-      frame->loops.push_back(inner);
-    }
-    if (alive()) context.breaks.push_back({b.GetInsertBlock(), frame->env});
+    leave_loop(node, context);
     frame->env = at_test;
     b.SetInsertPoint(body);
     block(node->body);
@@ -307,15 +301,6 @@ Iteration iterate(Evaluator& e, const Node* node, const Value& value) {
 void Evaluator::for_statement(const Node* node) {
   const Value over = expression(node->a[1]);
   set_location(node);
-  const auto in_else = [&](LoopContext& context) {
-    if (!node->orelse.empty()) {
-      LoopContext* inner = frame->loops.back();
-      frame->loops.pop_back();
-      block(node->orelse);
-      frame->loops.push_back(inner);
-    }
-    if (alive()) context.breaks.push_back({b.GetInsertBlock(), frame->env});
-  };
   if (over.type->is(TypeKind::range)) {
     const Type* type = over.type->element;
     llvm::Value* start = member(over.ir, 0);
@@ -346,7 +331,7 @@ void Evaluator::for_statement(const Node* node) {
       b.CreateCondBr(test, body, exit);
       const Env at_test = frame->env;
       b.SetInsertPoint(exit);
-      in_else(context);
+      leave_loop(node, context);
       frame->env = at_test;
       b.SetInsertPoint(body);
       assign(node->a[0], {type, now, nullptr, non_negative});
@@ -395,7 +380,7 @@ void Evaluator::for_statement(const Node* node) {
     b.CreateCondBr(b.CreateICmpSLT(now, iteration.length), body, exit);
     const Env at_test = frame->env;
     b.SetInsertPoint(exit);
-    in_else(context);
+    leave_loop(node, context);
     frame->env = at_test;
     b.SetInsertPoint(body);
     assign(node->a[0], iteration.item({int_type(64), now, nullptr, true}));

@@ -23,6 +23,18 @@ LiteralPtr common(const LiteralPtr& a, const LiteralPtr& b) {
 
 }  // namespace
 
+Value Evaluator::read(const Variable& variable) {
+  llvm::Value* ir =
+      variable.slot ? static_cast<llvm::Value*>(b.CreateLoad(llvm_type(variable.type), variable.slot)) : empty();
+  return {variable.type, ir, variable.literal, variable.non_negative};
+}
+
+void Evaluator::carry(const Env& env, const std::string& variable, const Variable& to, const Node* node) {
+  const auto from = env.find(variable);
+  if (!to.slot || from == env.end() || from->second.slot == to.slot || !from->second.type) return;
+  b.CreateStore(convert(read(from->second), to.type, node).ir, to.slot);
+}
+
 void Evaluator::merge(std::vector<Path> paths, const char* label) {
   std::erase_if(paths, [](const Path& path) { return path.block == nullptr; });
   if (paths.empty()) return die();
@@ -79,12 +91,7 @@ void Evaluator::merge(std::vector<Path> paths, const char* label) {
   for (Path& path : paths) {
     b.SetInsertPoint(path.block);
     for (const auto& [variable, result] : joined) {
-      if (!result.slot) continue;
-      const auto found = path.env.find(variable);
-      if (found == path.env.end() || found->second.slot == result.slot || !found->second.type) continue;
-      const Variable& one = found->second;
-      llvm::Value* ir = one.slot ? static_cast<llvm::Value*>(b.CreateLoad(llvm_type(one.type), one.slot)) : empty();
-      b.CreateStore(convert({one.type, ir, one.literal, false}, result.type, nullptr).ir, result.slot);
+      carry(path.env, variable, result, nullptr);
     }
     b.CreateBr(target);
   }

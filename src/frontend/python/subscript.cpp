@@ -1,8 +1,6 @@
 // Subscripts: elements, views by slices, tuples, records; loads and stores.
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "frontend/python/evaluator.hpp"
 
 namespace warploom::frontend::python {
@@ -392,9 +390,8 @@ void Evaluator::store_attribute(const Node* node, const Value& base, const std::
     fail(node, fmt::format("attribute '{}' of {} cannot be assigned", name, describe(base)));
   for (std::size_t i = 0; i < type->names.size(); ++i) {
     if (type->names[i] != name) continue;
-    std::uint32_t align = std::gcd(type->offsets[i], type->name == "packed" ? 1U : type->size);
-    align = std::min(memory_align(type->items[i]), align == 0 ? 16U : align & (~align + 1U));
-    store(node, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), base.ir, type->offsets[i]), value, type->items[i], align);
+    store(node, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), base.ir, type->offsets[i]), value, type->items[i],
+          field_align(type, i));
     return;
   }
   fail(node, fmt::format("Unknown attribute '{}' of type {}", name, display(type)));

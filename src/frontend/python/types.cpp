@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 
 namespace warploom::frontend::python {
 namespace {
@@ -410,6 +411,11 @@ std::uint32_t memory_align(const Type* type) {
     case TypeKind::vector: return memory_align(type->element) * (type->ndim == 3 ? 1 : type->ndim);
     default: return std::max(1U, memory_size(type));
   }
+}
+
+std::uint32_t field_align(const Type* record, std::size_t field) {
+  const std::uint32_t step = std::gcd(record->offsets[field], record->name == "packed" ? 1U : record->size);
+  return std::min(memory_align(record->items[field]), step == 0 ? 16U : step & (~step + 1U));
 }
 
 namespace {

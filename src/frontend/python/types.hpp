@@ -96,6 +96,8 @@ std::string display(const Type* type);
 // Bytes and alignment of one element in memory.
 std::uint32_t memory_size(const Type* type);
 std::uint32_t memory_align(const Type* type);
+// Of a record's field: what offset and record size guarantee, never more than the field wants.
+std::uint32_t field_align(const Type* record, std::size_t field);
 
 // The type that both convert to without losing kind, or null.
 const Type* unify(const Type* a, const Type* b);
