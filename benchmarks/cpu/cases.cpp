@@ -1,106 +1,147 @@
-// The table of benchmark cases.
+// The table of measured kernels.
 #include "cases.hpp"
+
+#include "loops.hpp"
 
 namespace warploom::bench {
 namespace {
 
-CaseArgument floats(std::size_t count) { return {CaseArgument::Kind::floats, count}; }
-CaseArgument integers(std::size_t count) { return {CaseArgument::Kind::integers, count}; }
-CaseArgument output(std::size_t count) { return {CaseArgument::Kind::output, count}; }
-CaseArgument number(int value) { return {CaseArgument::Kind::integer, 0, value}; }
-CaseArgument number(float value) { return {CaseArgument::Kind::real, 0, 0, value}; }
+using Kind = CaseArgument::Kind;
 
-Case matmul(const char* kernel, const char* twin, int n, int tile, Dim3 block) {
-  const auto count = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
-  return {.lesson = "02_matmul_ladder",
-          .kernel = kernel,
-          .twin = twin,
-          .grid = {n / tile, n / tile},
+CaseArgument buffer(Kind kind, std::size_t count) { return {kind, count}; }
+CaseArgument number(int value) { return {Kind::integer, 0, value}; }
+CaseArgument number(float value) { return {Kind::real, 0, 0, value}; }
+
+float* floats(const Pointers& p, std::size_t i) { return static_cast<float*>(p[i]); }
+unsigned* words(const Pointers& p, std::size_t i) { return static_cast<unsigned*>(p[i]); }
+
+constexpr int kWords = 1 << 25, kMatrix = 1024, kImage = 4096, kSet = 1024, kSteps = 256, kBlocks = 1 << 15,
+              kRows = 8192, kCols = 1024, kBodies = 8192;
+constexpr std::size_t kPixels = std::size_t{kImage} * kImage;
+
+Case matmul(const char* name, int tile, Dim3 block) {
+  constexpr std::size_t count = std::size_t{kMatrix} * kMatrix;
+  return {.name = name,
+          .twin = name,
+          .grid = {kMatrix / tile, kMatrix / tile},
           .block = block,
-          .arguments = {floats(count), floats(count), output(count), number(n)},
-          .fma = static_cast<double>(count) * n};
+          .arguments = {buffer(Kind::input_floats, count), buffer(Kind::input_floats, count),
+                        buffer(Kind::output_floats, count), number(kMatrix)},
+          .loop = [](const Pointers& p) { loops::matmul(floats(p, 0), floats(p, 1), floats(p, 2), kMatrix); },
+          .sgemm = true,
+          .tolerance = 1e-5,
+          .operations = static_cast<double>(count) * kMatrix,
+          .bytes = 12.0 * count,
+          .traffic = Traffic::add};
 }
 
-Case blur(const char* kernel, int w, int h) {
-  const auto count = static_cast<std::size_t>(w) * static_cast<std::size_t>(h);
-  return {.lesson = "03_gaussian_blur",
-          .kernel = kernel,
-          .twin = kernel,
-          .grid = {(w + 15) / 16, (h + 15) / 16},
-          .block = {16, 16},
-          .arguments = {floats(count), output(count), number(w), number(h)},
-          .bytes = 8.0 * static_cast<double>(count)};
-}
-
-Case reduction(const char* kernel, int n, int grid, std::size_t sums) {
-  return {.lesson = "04_sum_reduction",
-          .kernel = kernel,
-          .twin = kernel,
-          .grid = grid,
+Case reduction(const char* name) {
+  return {.name = name,
+          .twin = "reduce_tree",
+          .grid = kBlocks,
           .block = 256,
-          .arguments = {floats(static_cast<std::size_t>(n)), output(sums), number(n)},
-          .bytes = 4.0 * n};
-}
-
-Case matrix(const char* kernel, const char* twin, int n, Dim3 grid, Dim3 block, bool sums) {
-  const auto side = static_cast<std::size_t>(n);
-  Case result{.lesson = "05_rows_columns_transpose",
-              .kernel = kernel,
-              .twin = twin,
-              .grid = grid,
-              .block = block,
-              .arguments = {floats(side * side), output(sums ? side : side * side), number(n)},
-              .bytes = (sums ? 4.0 : 8.0) * static_cast<double>(side * side)};
-  if (sums) result.arguments.push_back(number(n));
-  return result;
-}
-
-Case divergence(const char* kernel, int n) {
-  return {.lesson = "07_divergence",
-          .kernel = kernel,
-          .twin = kernel,
-          .grid = (n + 255) / 256,
-          .block = 256,
-          .arguments = {integers(static_cast<std::size_t>(n)), number(n), number(64)},
-          .bytes = 8.0 * n};
+          .arguments = {buffer(Kind::input_floats, std::size_t{kBlocks} * 512), buffer(Kind::output_floats, kBlocks)},
+          .loop = [](const Pointers& p) { loops::reduce(floats(p, 0), floats(p, 1), kBlocks); },
+          .tolerance = 1e-5,
+          .operations = kBlocks * 511.0,
+          .bytes = kBlocks * 2052.0,
+          .traffic = Traffic::read};
 }
 
 std::vector<Case> table() {
-  constexpr int words = 1 << 22;
-  constexpr std::size_t many = words;
+  constexpr std::size_t many = kWords;
   return {
-      {.lesson = "01_vector_add",
-       .kernel = "vector_add",
+      {.name = "vector_add",
        .twin = "vector_add",
-       .grid = words / 256,
+       .grid = kWords / 256,
        .block = 256,
-       .arguments = {floats(many), floats(many), output(many), number(words)},
-       .bytes = 12.0 * words},
-      matmul("matmul_naive", "matmul_naive", 512, 16, {16, 16}),
-      matmul("matmul_tiled<16>", "matmul_tiled", 512, 16, {16, 16}),
-      matmul("matmul_tiled_unroll4", "matmul_tiled_unroll4", 512, 16, {16, 16}),
-      matmul("matmul_regtile", "matmul_regtile", 512, 64, 256),
-      blur("blur_global", 2000, 1500),
-      blur("blur_halo", 2000, 1500),
-      reduction("reduce_atomic", words / 4, words / 4 / 256, 1),
-      reduction("reduce_interleaved", words, words / 256, words / 256),
-      reduction("reduce_bankconflict", words, words / 256, words / 256),
-      reduction("reduce_sequential", words, words / 256, words / 256),
-      reduction("reduce_shuffle", words, 64, 1),
-      matrix("row_sum_bad", "row_sum_bad", 2048, 2048 / 128, 128, true),
-      matrix("col_sum_good", "col_sum_good", 2048, 2048 / 128, 128, true),
-      matrix("transpose_naive", "transpose_naive", 2048, {64, 64}, {32, 8}, false),
-      matrix("transpose_tile<0>", "transpose_tile0", 2048, {64, 64}, {32, 8}, false),
-      matrix("transpose_tile<1>", "transpose_tile1", 2048, {64, 64}, {32, 8}, false),
-      {.lesson = "06_block_sizes",
-       .kernel = "saxpy",
+       .arguments = {buffer(Kind::input_floats, many), buffer(Kind::input_floats, many),
+                     buffer(Kind::output_floats, many), number(kWords)},
+       .loop = [](const Pointers& p) { loops::vector_add(floats(p, 0), floats(p, 1), floats(p, 2), kWords); },
+       .operations = kWords,
+       .bytes = 12.0 * kWords,
+       .traffic = Traffic::add},
+      {.name = "saxpy",
        .twin = "saxpy",
-       .grid = (words + 99) / 100,
-       .block = 100,
-       .arguments = {number(2.5f), floats(many), floats(many), number(words)},
-       .bytes = 12.0 * words},
-      divergence("diverge_even_odd", words / 4),
-      divergence("diverge_by_warp", words / 4),
+       .grid = 512,
+       .block = 256,
+       .arguments = {number(0.5f), buffer(Kind::input_floats, many), buffer(Kind::in_out_floats, many), number(kWords)},
+       .loop = [](const Pointers& p) { loops::saxpy(0.5f, floats(p, 1), floats(p, 2), kWords); },
+       .tolerance = 1e-6,
+       .operations = kWords,
+       .bytes = 12.0 * kWords,
+       .traffic = Traffic::add},
+      matmul("matmul_naive", 16, {16, 16}),
+      matmul("matmul_tiled16", 16, {16, 16}),
+      matmul("matmul_tiled32", 32, {32, 32}),
+      matmul("matmul_registers", 64, {16, 16}),
+      reduction("reduce_tree"),
+      reduction("reduce_shuffle"),
+      {.name = "transpose",
+       .twin = "transpose",
+       .grid = {kImage / 32, kImage / 32},
+       .block = {32, 8},
+       .arguments = {buffer(Kind::input_floats, kPixels), buffer(Kind::output_floats, kPixels), number(kImage)},
+       .loop = [](const Pointers& p) { loops::transpose(floats(p, 0), floats(p, 1), kImage); },
+       .bytes = 8.0 * kPixels,
+       .traffic = Traffic::copy},
+      {.name = "blur",
+       .twin = "blur",
+       .grid = {kImage / 16, kImage / 16},
+       .block = {16, 16},
+       .arguments = {buffer(Kind::input_floats, kPixels), buffer(Kind::output_floats, kPixels), number(kImage)},
+       .loop = [](const Pointers& p) { loops::blur(floats(p, 0), floats(p, 1), kImage); },
+       .tolerance = 1e-5,
+       .operations = 9.0 * kPixels,
+       .bytes = 8.0 * kPixels,
+       .traffic = Traffic::copy},
+      // Whether a point at the border escapes depends on roundings, which fast rules for floats change.
+      {.name = "mandelbrot",
+       .twin = "mandelbrot",
+       .grid = {kSet / 16, kSet / 16},
+       .block = {16, 16},
+       .arguments = {buffer(Kind::output_words, std::size_t{kSet} * kSet), number(kSet), number(kSteps)},
+       .loop = [](const Pointers& p) { loops::mandelbrot(static_cast<int*>(p[0]), kSet, kSteps); },
+       .differing = 0.005,
+       .per_result = 7},
+      {.name = "histogram",
+       .twin = "histogram",
+       .grid = 256,
+       .block = 256,
+       .arguments = {buffer(Kind::input_words, many), buffer(Kind::output_words, 256), number(kWords)},
+       .loop = [](const Pointers& p) { loops::histogram(words(p, 0), words(p, 1), kWords); },
+       .bytes = 4.0 * kWords,
+       .traffic = Traffic::read},
+      {.name = "scan",
+       .twin = "scan",
+       .grid = kBlocks,
+       .block = 256,
+       .arguments = {buffer(Kind::input_floats, std::size_t{kBlocks} * 256),
+                     buffer(Kind::output_floats, std::size_t{kBlocks} * 256), buffer(Kind::output_floats, kBlocks)},
+       .loop = [](const Pointers& p) { loops::scan(floats(p, 0), floats(p, 1), floats(p, 2), kBlocks); },
+       .tolerance = 1e-5,
+       .operations = kBlocks * 256.0,
+       .bytes = kBlocks * 2052.0,
+       .traffic = Traffic::copy},
+      {.name = "softmax",
+       .twin = "softmax",
+       .grid = kRows,
+       .block = 256,
+       .arguments = {buffer(Kind::input_floats, std::size_t{kRows} * kCols),
+                     buffer(Kind::output_floats, std::size_t{kRows} * kCols), number(kCols)},
+       .loop = [](const Pointers& p) { loops::softmax(floats(p, 0), floats(p, 1), kRows, kCols); },
+       .tolerance = 1e-5,
+       .bytes = 8.0 * kRows * kCols,
+       .traffic = Traffic::copy},
+      {.name = "nbody",
+       .twin = "nbody",
+       .grid = kBodies / 256,
+       .block = 256,
+       .arguments = {buffer(Kind::input_floats, 4 * kBodies), buffer(Kind::output_floats, 4 * kBodies),
+                     number(kBodies)},
+       .loop = [](const Pointers& p) { loops::nbody(floats(p, 0), floats(p, 1), kBodies); },
+       .tolerance = 1e-3,
+       .operations = 13.0 * kBodies * kBodies},
   };
 }
 

@@ -1,21 +1,18 @@
-// The OpenCL half of the comparison: buffers, kernels and launches on PoCL's CPU device.
+// As much of OpenCL as the twins need; every failure is an exception of type std::runtime_error.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 200
 #include <CL/cl.h>
 
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace warploom::bench {
 
 inline void cl_check(cl_int code, const char* what) {
-  if (code == CL_SUCCESS) return;
-  std::fprintf(stderr, "OpenCL: %s failed with %d\n", what, code);
-  std::exit(1);
+  if (code != CL_SUCCESS) throw std::runtime_error(std::string("OpenCL: ") + what + ": " + std::to_string(code));
 }
 
 /// PoCL's CPU device with one queue; available() is false where no such device is installed.
@@ -29,17 +26,15 @@ class OpenCl {
   [[nodiscard]] cl_context context() const { return context_; }
   [[nodiscard]] cl_command_queue queue() const { return queue_; }
 
-  /// Compiles a program once; `options` as clBuildProgram takes them.
-  [[nodiscard]] cl_program build(const std::string& source, const char* options) const {
+  [[nodiscard]] cl_program build(const std::string& source) const {
     const char* text = source.c_str();
     cl_int code = 0;
     const cl_program program = clCreateProgramWithSource(context_, 1, &text, nullptr, &code);
     cl_check(code, "clCreateProgramWithSource");
-    if (clBuildProgram(program, 1, &device_, options, nullptr, nullptr) != CL_SUCCESS) {
+    if (clBuildProgram(program, 1, &device_, "-cl-std=CL1.2", nullptr, nullptr) != CL_SUCCESS) {
       std::vector<char> log(1 << 16);
       clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, log.size() - 1, log.data(), nullptr);
-      std::fprintf(stderr, "OpenCL: %s\n", log.data());
-      std::exit(1);
+      throw std::runtime_error(std::string("OpenCL: ") + log.data());
     }
     return program;
   }
@@ -69,32 +64,25 @@ class OpenCl {
   cl_command_queue queue_ = nullptr;
 };
 
-/// A buffer of floats (or other 4-byte elements).
+/// Memory of the caller as a buffer; PoCL's CPU device works on it in place.
 class ClBuffer {
  public:
-  explicit ClBuffer(std::size_t bytes) {
+  ClBuffer(void* memory, std::size_t bytes) {
     cl_int code = 0;
-    memory_ = clCreateBuffer(OpenCl::instance().context(), CL_MEM_READ_WRITE, bytes, nullptr, &code);
+    memory_ =
+        clCreateBuffer(OpenCl::instance().context(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, memory, &code);
     cl_check(code, "clCreateBuffer");
   }
   ClBuffer(const ClBuffer&) = delete;
   ClBuffer& operator=(const ClBuffer&) = delete;
   ~ClBuffer() { clReleaseMemObject(memory_); }
-  void write(const void* host, std::size_t bytes) const {
-    cl_check(clEnqueueWriteBuffer(OpenCl::instance().queue(), memory_, CL_TRUE, 0, bytes, host, 0, nullptr, nullptr),
-             "clEnqueueWriteBuffer");
-  }
-  void read(void* host, std::size_t bytes) const {
-    cl_check(clEnqueueReadBuffer(OpenCl::instance().queue(), memory_, CL_TRUE, 0, bytes, host, 0, nullptr, nullptr),
-             "clEnqueueReadBuffer");
-  }
   [[nodiscard]] const cl_mem& memory() const { return memory_; }
 
  private:
   cl_mem memory_ = nullptr;
 };
 
-/// One kernel with its arguments set, launched with CUDA's grid and block.
+/// One kernel, launched with CUDA's grid and block.
 class ClKernel {
  public:
   ClKernel(cl_program program, const char* name) {
@@ -107,15 +95,16 @@ class ClKernel {
   ~ClKernel() { clReleaseKernel(kernel_); }
 
   template <class T>
-  void argument(cl_uint index, const T& value) const {
-    cl_check(clSetKernelArg(kernel_, index, sizeof(T), &value), "clSetKernelArg");
+  void argument(std::size_t index, const T& value) const {
+    cl_check(clSetKernelArg(kernel_, static_cast<cl_uint>(index), sizeof(T), &value), "clSetKernelArg");
   }
+  /// Returns when the kernel has run.
   void launch(const std::size_t (&grid)[2], const std::size_t (&block)[2]) const {
     const std::size_t global[2] = {grid[0] * block[0], grid[1] * block[1]};
-    cl_check(
-        clEnqueueNDRangeKernel(OpenCl::instance().queue(), kernel_, 2, nullptr, global, block, 0, nullptr, nullptr),
-        "clEnqueueNDRangeKernel");
-    cl_check(clFinish(OpenCl::instance().queue()), "clFinish");
+    const cl_command_queue queue = OpenCl::instance().queue();
+    cl_check(clEnqueueNDRangeKernel(queue, kernel_, 2, nullptr, global, block, 0, nullptr, nullptr),
+             "clEnqueueNDRangeKernel");
+    cl_check(clFinish(queue), "clFinish");
   }
 
  private:
