@@ -50,9 +50,9 @@ llvm::Value* Emitter::call_host(const char* name, llvm::Type* result, llvm::Arra
 
 void Emitter::set_debug_line(BlockId b, std::size_t i) {
   if (debug_scope_ == nullptr) return;
-  auto& lines = const_cast<KernelPlan&>(plan_).debug_lines;
-  lines.emplace_back(b, i);
-  b_.SetCurrentDebugLocation(llvm::DILocation::get(context_, static_cast<unsigned>(lines.size()), 0, debug_scope_));
+  debug_lines_.emplace_back(b, i);
+  b_.SetCurrentDebugLocation(
+      llvm::DILocation::get(context_, static_cast<unsigned>(debug_lines_.size()), 0, debug_scope_));
 }
 
 // --- lane masks of the masked version

@@ -33,12 +33,13 @@ Type bits_type(unsigned bits) {
 }  // namespace
 
 Emitter::Emitter(const KernelPlan& plan, Mode mode, llvm::Module& module, const TargetTraits& traits,
-                 std::string function_name, std::vector<StaticCount>& static_counts)
+                 std::string function_name, Findings& findings)
     : plan_(plan),
       mode_(mode),
       shapes_(mode == Mode::conservative ? plan.prepared.conservative : plan.prepared.shapes),
       traits_(traits),
-      static_counts_(static_counts),
+      static_counts_(findings.static_counts),
+      debug_lines_(findings.debug_lines),
       context_(module.getContext()),
       module_(module),
       b_(module.getContext()),

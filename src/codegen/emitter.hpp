@@ -19,10 +19,17 @@ struct TargetTraits {
   bool gathers = false;
 };
 
+// What is found while a version is emitted.
+struct Findings {
+  std::vector<StaticCount> static_counts;  // by site: fixed counts per execution of its block by a full warp
+  // Where the instructions stand that debug lines name: line n is the element n - 1.
+  std::vector<std::pair<ir::BlockId, std::size_t>> debug_lines;
+};
+
 class Emitter {
  public:
   Emitter(const KernelPlan& plan, Mode mode, llvm::Module& module, const TargetTraits& traits,
-          std::string function_name, std::vector<StaticCount>& static_counts);
+          std::string function_name, Findings& findings);
 
   // Emits the whole function. An instruction without a lowering ends it with a Diag that names it.
   Result<void> run();
@@ -176,6 +183,7 @@ class Emitter {
   const passes::Shapes& shapes_;
   const TargetTraits& traits_;
   std::vector<StaticCount>& static_counts_;
+  std::vector<std::pair<ir::BlockId, std::size_t>>& debug_lines_;
   llvm::LLVMContext& context_;
   llvm::Module& module_;
   llvm::IRBuilder<> b_;

@@ -1,11 +1,10 @@
-// Compiled kernels: each version of a kernel becomes machine code when it is first entered.
+// Compiled kernels: each version of a kernel becomes machine code in the background or when it is first entered.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,23 +27,29 @@ struct CodePlace {
   std::size_t index;
 };
 
+// Safe from several threads. May be destroyed while a version is being compiled.
 class KernelCode {
  public:
-  // `symbols` must outlive the code. The plan is shared with whoever interprets sites and slots.
+  // `symbols` must live as long as the process. The plan is shared with whoever interprets sites and slots.
+  // `globals` is not called after the code is destroyed.
   KernelCode(std::shared_ptr<KernelPlan> plan, std::span<const HostSymbol> symbols, GlobalResolver globals);
   ~KernelCode();
   KernelCode(const KernelCode&) = delete;
   KernelCode& operator=(const KernelCode&) = delete;
 
-  // Entry of a version, compiled now if it is not yet; safe from several threads.
-  Result<CodeEntry> entry(Mode mode);
-  // The same without waiting: nullptr if it is not compiled.
+  // Starts to compile a version in the background, unless it is there or on its way; returns at once. With the uniform
+  // version comes the masked one, at low priority, where lanes are likely to part. Errors are kept for entry().
+  void request(Mode mode);
+  // Entry of a version if it is compiled, else nullptr.
   [[nodiscard]] CodeEntry ready(Mode mode) const {
     return entries_[static_cast<std::size_t>(mode)].load(std::memory_order_acquire);
   }
+  // Entry of a version: waits for the compilation if that is under way, compiles here if it has not begun.
+  // The same error each time for a version that cannot be compiled.
+  Result<CodeEntry> entry(Mode mode);
 
-  // Fixed counts per execution of each site's block by a full warp of the uniform version.
-  [[nodiscard]] const std::vector<StaticCount>& static_counts() const { return static_counts_; }
+  // Fixed counts per execution of each site's block by a full warp of the uniform version; zero until it is compiled.
+  [[nodiscard]] const std::vector<StaticCount>& static_counts() const;
   [[nodiscard]] const KernelPlan& plan() const { return *plan_; }
 
   // The instruction whose code lies at `pc`, if any. Slow: for faults.
@@ -52,18 +57,14 @@ class KernelCode {
 
   // Never reused within a process.
   [[nodiscard]] std::uint64_t id() const { return id_; }
-  [[nodiscard]] double compile_seconds() const { return compile_seconds_; }
+  // Time that threads spent to compile and link the versions there are.
+  [[nodiscard]] double compile_seconds() const;
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // shared with background threads
   std::shared_ptr<KernelPlan> plan_;
-  std::span<const HostSymbol> symbols_;
-  GlobalResolver globals_;
-  std::mutex mutex_;
-  std::array<std::atomic<CodeEntry>, 3> entries_{};
-  std::vector<StaticCount> static_counts_;
-  double compile_seconds_ = 0;
+  const std::array<std::atomic<CodeEntry>, 3>& entries_;
   const std::uint64_t id_;
 };
 

@@ -45,6 +45,19 @@ void fill_site(const ir::Function& f, const Inst& inst, observe::Site& site) {
   site.inlined_at = s.inlined_at;
 }
 
+// Whether the branch that ends a block may part lanes. A guard that only lets lanes exit does not count: as a rule all
+// lanes of a warp are within bounds.
+bool parts_lanes(const ir::Function& f, const passes::Shapes& shapes, std::size_t b) {
+  const ir::Block& block = f.blocks[b];
+  if (block.succs.size() < 2 || block.insts.empty()) return false;
+  if (block.loop_depth == 0)
+    for (const BlockId next : block.succs)
+      if (f.blocks[idx(next)].ends && f.blocks[idx(next)].insts.size() <= 1) return false;
+  bool varying = false;
+  ir::for_each_use(block.insts.back(), [&](ValueId v) { varying = varying || !shapes.of[idx(v)].uniform(); });
+  return varying;
+}
+
 }  // namespace
 
 std::uint32_t slot_size(Type storage, bool wide) {
@@ -125,6 +138,7 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
   for (std::size_t b = 0; b < blocks; ++b) {
     const ir::Block& block_ = f.blocks[b];
     if (block_.spin_loop) plan->spins = true;
+    if (parts_lanes(f, plan->prepared.shapes, b)) plan->parts = true;
     if (block_.ends_with_barrier) plan->returns_to_uniform[idx(block_.succs[0])] = true;
     if (block_.succs.size() > 1 && ipdom[b] < static_cast<BlockId>(blocks))
       plan->returns_to_uniform[idx(ipdom[b])] = true;

@@ -28,6 +28,7 @@ struct KernelPlan {
   std::vector<char> continues;  // by block: simply goes on from the block before it, same lanes
   std::vector<char> continues_wide;  // the same in the conservative version, which is entered at checked widenings
   bool spins = false;                // some loop may wait for other threads
+  bool parts = false;                // lanes are likely to part: a branch that is no mere bounds guard may part them
 
   // Every barrier is `bar.sync 0` of the whole block: warps that all stop there need no bookkeeping.
   bool plain_barriers = false;
@@ -35,8 +36,6 @@ struct KernelPlan {
   // Counter layout: see counters.hpp.
   std::vector<observe::Site> sites;
   std::vector<std::string> global_names;  // module variables the code refers to
-  // Instruction numbers used as debug lines: 1-based index into this.
-  std::vector<std::pair<ir::BlockId, std::size_t>> debug_lines;
 
   [[nodiscard]] const ir::Function& f() const { return *prepared.function; }
 };

@@ -12,7 +12,7 @@ LIBRARIES = {"fmt": "fmt", "llvm": "llvm", "llvm-c": "llvm", "clang": "llvm", "l
              "benchmark": "benchmark", "CL": "opencl", "nanobind": "nanobind", "cuda.h": "cuda",
              "cuda_runtime.h": "cuda"}
 SYSTEM_FOLDERS = {"sys", "linux", "asm", "bits", "netinet", "arpa"}
-LLVM_HEADERS = ("src/backend/llvm.hpp", "src/frontend/python/llvm.hpp")
+LLVM_HEADERS = ("src/backend/llvm.hpp", "src/backend/llvm_jit.hpp", "src/frontend/python/llvm.hpp")
 
 
 class Row:

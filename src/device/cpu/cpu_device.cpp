@@ -179,6 +179,13 @@ Result<void> CpuDevice::run(Kernel& kernel_, const Launch& launch) {
   }
   auto code = kernel.code(launch.block, !observers.empty(), false);
   if (!code) return std::move(code.error());
+  if (options_.unoptimised) {
+    (*code)->request(codegen::Mode::conservative);
+  } else {
+    const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+    if (threads >= 32) (*code)->request(codegen::Mode::uniform);
+    if (threads % 32 != 0) (*code)->request(codegen::Mode::masked);
+  }
   auto shared = kernel.shared_bytes(launch.shared_bytes);
   if (!shared) return std::move(shared.error());
 

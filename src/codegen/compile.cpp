@@ -1,0 +1,152 @@
+// LLVM passes and code emission.
+#include "codegen/compile.hpp"
+
+#include "codegen/emitter.hpp"
+#include "codegen/jit.hpp"
+#include "backend/llvm_jit.hpp"
+
+namespace warploom::codegen {
+
+Diag jit_error(const std::string& kernel, const std::string& what) {
+  Diag d;
+  d.id = ErrorId::jit_failed;
+  d.what = "code generation failed: " + what;
+  d.where = "kernel " + kernel;
+  d.remedy = "this is a fault of Warploom; please report the kernel";
+  return d;
+}
+
+namespace {
+
+llvm::orc::JITTargetMachineBuilder machine_builder() {
+  static const bool initialised = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)initialised;
+  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
+  WL_INTERNAL("jit", static_cast<bool>(builder), "the host cannot be detected");
+  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  builder->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return *builder;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine() {
+  auto machine = machine_builder().createTargetMachine();
+  WL_INTERNAL("jit", static_cast<bool>(machine), "no target machine for this host");
+  return std::move(*machine);
+}
+
+TargetTraits traits_of_host() {
+  TargetTraits t;
+  const auto features = llvm::sys::getHostCPUFeatures();
+  const auto has = [&](const char* name) {
+    auto it = features.find(name);
+    return it != features.end() && it->second;
+  };
+  if (has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq")) {
+    t.vector_bytes = 64;
+    t.masked_stores = t.gathers = true;
+  } else if (!has("avx2")) {
+    t.vector_bytes = 16;
+  }
+  return t;
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager lam;
+  llvm::FunctionAnalysisManager fam;
+  llvm::CGSCCAnalysisManager cgam;
+  llvm::ModuleAnalysisManager mam;
+  llvm::PassBuilder pb(&machine);
+  pb.registerModuleAnalyses(mam);
+  pb.registerCGSCCAnalyses(cgam);
+  pb.registerFunctionAnalyses(fam);
+  pb.registerLoopAnalyses(lam);
+  pb.crossRegisterProxies(lam, fam, cgam, mam);
+  llvm::FunctionPassManager fpm;
+  // What pays for straight SIMD code; the loop and SLP vectorisers have nothing to find here.
+  const char* pipeline =
+      "sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,"
+      "loop-mssa(licm),simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,dce";
+  if (auto err = pb.parsePassPipeline(fpm, pipeline)) WL_INTERNAL("jit", false, llvm::toString(std::move(err)));
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration()) fpm.run(f, fam);
+}
+
+struct Emitted {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+};
+
+Result<Emitted> emit(const KernelPlan& plan, Mode mode, llvm::TargetMachine& machine, const std::string& name,
+                     Findings& findings) {
+  Emitted out;
+  out.context = std::make_unique<llvm::LLVMContext>();
+  out.module = std::make_unique<llvm::Module>(name, *out.context);
+  out.module->setDataLayout(machine.createDataLayout());
+  out.module->setTargetTriple(machine.getTargetTriple());
+  out.module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  static const TargetTraits traits = traits_of_host();
+  findings.static_counts.resize(plan.sites.size());
+  Emitter emitter(plan, mode, *out.module, traits, name, findings);
+  WL_TRY(emitter.run());
+  for (llvm::Function& f : *out.module) {
+    if (f.isDeclaration()) continue;
+    f.addFnAttr("target-cpu", machine.getTargetCPU());
+    f.addFnAttr("target-features", machine.getTargetFeatureString());
+  }
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (llvm::verifyModule(*out.module, &stream)) return jit_error(plan.f().name, "invalid LLVM IR: " + message);
+  return out;
+}
+
+Diag cancelled_error(const KernelPlan& plan) { return jit_error(plan.f().name, "cancelled"); }
+
+}  // namespace
+
+Result<CompiledVersion> compile(const KernelPlan& plan, Mode mode, const std::function<bool()>& cancelled) {
+  auto machine = make_machine();
+  Findings findings;
+  auto emitted = emit(plan, mode, *machine, kEntrySymbol, findings);
+  if (!emitted) return std::move(emitted.error());
+  if (cancelled()) return cancelled_error(plan);
+  optimise(*emitted->module, *machine);
+  if (cancelled()) return cancelled_error(plan);
+  llvm::SmallString<0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager pm;
+  llvm::MCContext* mc = nullptr;
+  if (machine->addPassesToEmitMC(pm, mc, stream)) return jit_error(plan.f().name, "no object code for this host");
+  pm.run(*emitted->module);
+  return CompiledVersion{object.str().str(), std::move(findings.static_counts), std::move(findings.debug_lines)};
+}
+
+Result<Dump> dump(const std::shared_ptr<KernelPlan>& plan, Mode mode) {
+  auto machine = make_machine();
+  Findings findings;
+  auto emitted = emit(*plan, mode, *machine, kEntrySymbol, findings);
+  if (!emitted) return std::move(emitted.error());
+  Dump out;
+  const auto text = [&] {
+    std::string s;
+    llvm::raw_string_ostream stream(s);
+    emitted->module->print(stream, nullptr);
+    return s;
+  };
+  out.llvm = text();
+  optimise(*emitted->module, *machine);
+  out.optimised = text();
+  llvm::SmallString<0> assembly;
+  llvm::raw_svector_ostream stream(assembly);
+  llvm::legacy::PassManager pm;
+  if (machine->addPassesToEmitFile(pm, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return jit_error(plan->f().name, "no assembly printer");
+  pm.run(*emitted->module);
+  out.assembly = assembly.str().str();
+  return out;
+}
+
+}  // namespace warploom::codegen
