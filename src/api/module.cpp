@@ -62,40 +62,39 @@ bool usable_argument(const Argument& argument, const device::ParamInfo& param, c
   return argument.bytes == param.bytes && argument.data != nullptr;
 }
 
-// The parameter buffer, or launch_arguments.
-std::vector<std::byte> pack(const device::Kernel& kernel, std::span<const Argument> arguments,
-                            const detail::DeviceState& device) {
+// Fills the parameter buffer; throws launch_arguments.
+void pack(const device::Kernel& kernel, std::span<const Argument> arguments, const detail::DeviceState& device,
+          std::vector<std::byte>& buffer) {
   const std::span<const device::ParamInfo> params = kernel.params();
   if (params.size() != arguments.size())
     api::fail(ErrorId::launch_arguments,
               "the kernel takes " + std::to_string(params.size()) + " arguments, the launch passes " +
                   std::to_string(arguments.size()),
               sizes_text(params), "kernel " + runtime::demangle(kernel.name()));
-  std::vector<std::byte> buffer(kernel.param_bytes());
+  buffer.assign(kernel.param_bytes(), std::byte{0});
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Argument& argument = arguments[i];
     if (!usable_argument(argument, params[i], device)) fail_argument(kernel, i, argument, device);
     std::memcpy(buffer.data() + params[i].offset, argument.data, argument.bytes);
   }
-  return buffer;
 }
 
-// A launch that has passed every check, and its stream.
-struct Prepared {
-  std::shared_ptr<runtime::Stream> queue;
-  device::Launch launch;
-};
+// A launch that has passed every check. It is the calling thread's, and used again by its next launch.
+const device::Launch& prepare(runtime::Context& context, const detail::DeviceState& owner, device::Kernel& kernel,
+                              const LaunchConfig& config, std::span<const Argument> arguments) {
+  thread_local device::Launch launch;
+  launch.grid = {config.grid.x, config.grid.y, config.grid.z};
+  launch.block = {config.block.x, config.block.y, config.block.z};
+  launch.shared_bytes = config.shared_bytes;
+  launch.cooperative = config.cooperative;
+  pack(kernel, arguments, owner, launch.params);
+  api::checked(context.device().check_launch(kernel, launch));
+  return launch;
+}
 
-Prepared prepare(runtime::Context& context, const detail::DeviceState& owner, device::Kernel& kernel,
-                 const LaunchConfig& config, std::span<const Argument> arguments) {
-  Prepared out{config.stream ? api::queue_of(*config.stream, owner) : context.default_stream(), {}};
-  out.launch.grid = {config.grid.x, config.grid.y, config.grid.z};
-  out.launch.block = {config.block.x, config.block.y, config.block.z};
-  out.launch.shared_bytes = config.shared_bytes;
-  out.launch.cooperative = config.cooperative;
-  out.launch.params = pack(kernel, arguments, owner);
-  api::checked(context.device().check_launch(kernel, out.launch));
-  return out;
+const std::shared_ptr<runtime::Stream>& queue_of_launch(const runtime::Context& context,
+                                                        const detail::DeviceState& owner, const LaunchConfig& config) {
+  return config.stream ? api::queue_of(*config.stream, owner) : context.default_stream();
 }
 
 }  // namespace
@@ -109,11 +108,10 @@ void Kernel::launch_with(const LaunchConfig& config, std::span<const Argument> a
   runtime::Context& context = use_kernel(state_);
   const detail::ModuleState& module = *state_->module;
   device::Kernel& kernel = *state_->kernel;
-  Prepared prepared = prepare(context, *module.device, kernel, config, arguments);
+  const auto& queue = queue_of_launch(context, *module.device, config);
+  const device::Launch& launch = prepare(context, *module.device, kernel, config, arguments);
   // The loaded module outlives its queued launches; the handles, which keep the context, must not be among them.
-  api::checked(
-      context.submit(prepared.queue, [&device = context.device(), loaded = module.module, &kernel,
-                                      launch = std::move(prepared.launch)] { return device.run(kernel, launch); }));
+  api::checked(context.launch(queue, kernel, launch, module.module));
 }
 
 void Kernel::run_with(const LaunchConfig& config, std::span<const Argument> arguments, std::span<const Transfer> before,
@@ -126,14 +124,16 @@ void Kernel::run_with(const LaunchConfig& config, std::span<const Argument> argu
       api::check_place(context, transfer.to, transfer.bytes, "the destination of a copy");
       api::check_place(context, transfer.from, transfer.bytes, "the source of a copy");
     }
-  const Prepared prepared = prepare(context, *module.device, kernel, config, arguments);
+  const auto& queue = queue_of_launch(context, *module.device, config);
+  const device::Launch& launch = prepare(context, *module.device, kernel, config, arguments);
   // The call waits, so its work may refer to what the caller has.
-  api::checked(context.run(prepared.queue, [&]() -> Result<void> {
+  const auto work = [&]() -> Result<void> {
     for (const Transfer& transfer : before) WL_TRY(context.device().copy(transfer.to, transfer.from, transfer.bytes));
-    WL_TRY(context.device().run(kernel, prepared.launch));
+    WL_TRY(context.device().run_checked(kernel, launch));
     for (const Transfer& transfer : after) WL_TRY(context.device().copy(transfer.to, transfer.from, transfer.bytes));
     return {};
-  }));
+  };
+  api::checked(context.run(queue, [&work] { return work(); }));
 }
 
 const std::string& Kernel::name() const {

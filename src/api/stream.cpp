@@ -64,13 +64,13 @@ void Stream::wait(const Event& event) const {
     api::fail(ErrorId::invalid_handle, "the event belongs to another device", "use an event of the same device");
   runtime::Ticket ticket = other->event.ticket();
   if (ticket.done()) return;
-  api::checked(context.submit(state_->stream, [] { return Result<void>(); }, {std::move(ticket)}));
+  api::checked(context.submit(state_->stream, [] { return Result<void>(); }, {std::move(ticket)}, {}));
 }
 
 void Stream::host_function(std::function<void()> function) const {
   runtime::Context& context = api::use(state_, "the stream");
   if (!function) api::fail(ErrorId::invalid_value, "the host function is empty", "pass something that can be called");
-  api::checked(context.submit(state_->stream, [function = std::move(function)]() -> Result<void> {
+  auto call = [function = std::move(function)]() -> Result<void> {
     const auto failed = [](const std::string& what) {
       return api::make_diag(ErrorId::host_function_failed, "a host function ended with an exception: " + what,
                             "catch exceptions inside the function");
@@ -83,7 +83,8 @@ void Stream::host_function(std::function<void()> function) const {
     } catch (...) {
       return failed("not a std::exception");
     }
-  }));
+  };
+  api::checked(context.submit(state_->stream, std::move(call), {}, {.any_thread = false}));
 }
 
 bool Stream::blocking() const {

@@ -111,6 +111,8 @@ class Device {
   virtual Result<void> check_launch(Kernel& kernel, const Launch& launch) = 0;
   // Runs one launch to its end, on all cores; called from a stream's thread. Safe to call from several threads.
   virtual Result<void> run(Kernel& kernel, const Launch& launch) = 0;
+  // The same for a launch that check_launch has passed.
+  virtual Result<void> run_checked(Kernel& kernel, const Launch& launch) { return run(kernel, launch); }
 
   // Observers see every later launch; counting code is compiled in only while there is one.
   virtual void add_observer(std::shared_ptr<observe::Observer> observer) = 0;

@@ -20,6 +20,14 @@ Diag waiting_refused() {
   return diag;
 }
 
+Diag stream_closed() {
+  Diag diag;
+  diag.id = ErrorId::invalid_handle;
+  diag.what = "the stream was destroyed";
+  diag.remedy = "make a new stream after Device::reset()";
+  return diag;
+}
+
 }  // namespace
 
 std::shared_ptr<Context> Context::open(std::unique_ptr<device::Device> device) {
@@ -33,14 +41,14 @@ std::shared_ptr<Context> Context::open(std::unique_ptr<device::Device> device) {
 }
 
 Context::Context(std::unique_ptr<device::Device> device) : device_(std::move(device)) {
-  default_ = std::make_shared<Stream>(*this, true, 0);
+  default_ = std::make_shared<Stream>(*this, true, 0, true);
   streams_.push_back(default_);
 }
 
 Context::~Context() {
   std::vector<std::shared_ptr<Stream>> streams;
   {
-    const std::lock_guard lock(order_);
+    const std::lock_guard lock(streams_mutex_);
     close_all();
     streams = streams_;
   }
@@ -61,17 +69,12 @@ void Context::close_all() {
 
 // ---- streams ----
 
-std::shared_ptr<Stream> Context::default_stream() {
-  const std::lock_guard lock(order_);
-  return default_;
-}
-
 Result<std::shared_ptr<Stream>> Context::make_stream(bool blocking, int priority) {
   WL_TRY(usable());
   auto stream = std::make_shared<Stream>(*this, blocking, priority);
   std::vector<std::shared_ptr<Stream>> finished;
   {
-    const std::lock_guard lock(order_);
+    const std::lock_guard lock(streams_mutex_);
     // Threads of closed streams are joined here, but not by a worker: one of them may be its own.
     if (!on_worker_thread()) {
       const auto split = std::partition(streams_.begin(), streams_.end(), [](const auto& s) { return !s->finished(); });
@@ -85,7 +88,7 @@ Result<std::shared_ptr<Stream>> Context::make_stream(bool blocking, int priority
 }
 
 void Context::close_stream(const std::shared_ptr<Stream>& stream) {
-  const std::lock_guard lock(order_);
+  const std::lock_guard lock(streams_mutex_);
   stream->close();
 }
 
@@ -101,73 +104,64 @@ std::vector<Ticket> Context::pending_tickets() const {
 // The rules of the legacy default stream.
 void Context::add_default_order(const std::shared_ptr<Stream>& stream, std::vector<Ticket>& after) const {
   if (stream == default_) {
-    for (Ticket& ticket : pending_tickets())
-      if (ticket.stream != default_ && ticket.stream->blocking()) after.push_back(std::move(ticket));
+    if (blocking_items_.load(std::memory_order_relaxed) != 0) {
+      const std::lock_guard lock(streams_mutex_);
+      for (Ticket& ticket : pending_tickets())
+        if (ticket.stream != default_ && ticket.stream->blocking()) after.push_back(std::move(ticket));
+    }
   } else if (stream->blocking()) {
     const std::uint64_t tail = default_->tail();
     if (!default_->done(tail)) after.push_back({default_, tail});
   }
-  std::erase_if(after, [&](const Ticket& ticket) { return ticket.stream == stream || ticket.done(); });
+  if (!after.empty())
+    std::erase_if(after, [&](const Ticket& ticket) { return ticket.stream == stream || ticket.done(); });
 }
 
-Result<Ticket> Context::submit(const std::shared_ptr<Stream>& stream, Work work, std::vector<Ticket> after,
-                               bool always) {
-  if (!always) WL_TRY(usable());
-  const std::lock_guard lock(order_);
+Result<Ticket> Context::submit(const std::shared_ptr<Stream>& stream, Work work, std::vector<Ticket> after, How how) {
+  if (!how.always) WL_TRY(usable());
   add_default_order(stream, after);
-  Item item;
-  item.after = std::move(after);
-  item.work = std::move(work);
-  item.always = always;
-  const std::uint64_t position = stream->push(std::move(item));
-  if (position == 0) {
-    Diag diag;
-    diag.id = ErrorId::invalid_handle;
-    diag.what = "the stream was destroyed";
-    diag.remedy = "make a new stream after Device::reset()";
-    return diag;
-  }
+  const std::uint64_t position = stream->push(how.wake, [&](Item& item) {
+    item.after = std::move(after);
+    item.work = std::move(work);
+    item.always = how.always;
+    item.any_thread = how.any_thread;
+  });
+  if (position == 0) return stream_closed();
   return Ticket{stream, position};
+}
+
+Result<void> Context::launch(const std::shared_ptr<Stream>& stream, device::Kernel& kernel,
+                             const device::Launch& launch, std::shared_ptr<const void> keep) {
+  WL_TRY(usable());
+  thread_local std::vector<Ticket> after;
+  after.clear();
+  add_default_order(stream, after);
+  const std::uint64_t position = stream->push(true, [&](Item& item) {
+    // Copied, not moved: the item's vectors have room already.
+    item.after = after;
+    item.launch = launch;
+    item.kernel = &kernel;
+    item.keep = std::move(keep);
+    item.always = false;
+    item.any_thread = true;
+  });
+  after.clear();
+  if (position == 0) return stream_closed();
+  return {};
 }
 
 Result<void> Context::run(const std::shared_ptr<Stream>& stream, Work work) {
   if (on_worker_thread()) return waiting_refused();
-  WL_TRY(usable());
-  std::uint64_t position = 0;
-  {
-    const std::lock_guard lock(order_);
-    std::vector<Ticket> after;
-    add_default_order(stream, after);
-    if (after.empty()) position = stream->begin();
-  }
-  if (position == 0) {
-    auto ticket = submit(stream, std::move(work));
-    if (!ticket) return std::move(ticket.error());
-    return wait(*ticket);
-  }
-  {
-    struct End {
-      Stream& stream;
-      std::uint64_t position;
-      ~End() { stream.end(position); }
-    } const end{*stream, position};
-    const AsWorker worker;
-    Item item;
-    item.work = std::move(work);
-    execute(item);
-    // What the work holds on to is let go before anyone can see it as done.
-  }
-  item_finished();
-  return take_error();
+  auto ticket = submit(stream, std::move(work), {}, How{.wake = false});
+  if (!ticket) return std::move(ticket.error());
+  return wait(*ticket);
 }
 
 void Context::execute(const Item& item) {
   if (poisoned_.load(std::memory_order_acquire) && !item.always) return;
-  auto result = item.work();
+  auto result = item.kernel != nullptr ? device_->run_checked(*item.kernel, item.launch) : item.work();
   if (!result) record_error(std::move(result.error()));
 }
-
-void Context::item_finished() { sweep_deferred(); }
 
 Result<void> Context::wait(const Ticket& ticket) {
   if (!ticket.done()) {
@@ -178,10 +172,7 @@ Result<void> Context::wait(const Ticket& ticket) {
   return take_error();
 }
 
-Result<void> Context::wait(const std::shared_ptr<Stream>& stream) {
-  Ticket ticket{stream, stream->tail()};
-  return wait(ticket);
-}
+Result<void> Context::wait(const std::shared_ptr<Stream>& stream) { return wait(Ticket{stream, stream->tail()}); }
 
 Result<void> Context::synchronize() {
   if (on_worker_thread()) return waiting_refused();
@@ -194,7 +185,7 @@ void Context::drain() {
   if (on_worker_thread()) return;
   std::vector<Ticket> tickets;
   {
-    const std::lock_guard lock(order_);
+    const std::lock_guard lock(streams_mutex_);
     tickets = pending_tickets();
   }
   for (const Ticket& ticket : tickets) ticket.wait();
@@ -204,14 +195,14 @@ Result<void> Context::reset() {
   if (on_worker_thread()) return waiting_refused();
   std::vector<std::shared_ptr<Stream>> streams;
   {
-    const std::lock_guard lock(order_);
+    const std::lock_guard lock(streams_mutex_);
     close_all();
     streams.swap(streams_);
     generation_.fetch_add(1, std::memory_order_acq_rel);
-    default_ = std::make_shared<Stream>(*this, true, 0);
     streams_.push_back(default_);
   }
   for (const auto& stream : streams) stream->join();
+  default_->reopen();
   sweep_deferred();
   std::map<void*, std::size_t> allocations;
   {
@@ -223,6 +214,7 @@ Result<void> Context::reset() {
   sticky_.reset();
   pending_.reset();
   sticky_reported_ = false;
+  failed_.store(false, std::memory_order_release);
   poisoned_.store(false, std::memory_order_release);
   return {};
 }
@@ -248,7 +240,7 @@ void Context::release(void* address, std::uint64_t generation) {
   if (address == nullptr) return;
   std::vector<Ticket> tickets;
   {
-    const std::lock_guard order(order_);
+    const std::lock_guard order(streams_mutex_);
     if (generation != this->generation()) return;
     tickets = pending_tickets();
     const std::lock_guard memory(memory_mutex_);
@@ -282,6 +274,7 @@ void Context::record_error(Diag diag) {
   } else if (!pending_) {
     pending_ = std::move(diag);
   }
+  failed_.store(true, std::memory_order_release);
 }
 
 Diag Context::sticky_error() {
@@ -308,11 +301,13 @@ Result<void> Context::usable() {
 }
 
 Result<void> Context::take_error() {
+  if (!failed_.load(std::memory_order_acquire)) return {};
   const std::lock_guard lock(error_mutex_);
   if (sticky_) return sticky_error();
   if (!pending_) return {};
   Diag diag = std::move(*pending_);
   pending_.reset();
+  failed_.store(false, std::memory_order_release);
   return diag;
 }
 

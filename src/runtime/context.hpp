@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "device/device.hpp"
@@ -29,15 +30,27 @@ class Context {
   // The sticky error, when there is one: itself the first time, context_poisoned afterwards.
   Result<void> usable();
 
-  std::shared_ptr<Stream> default_stream();
+  // The same object as long as the context lives.
+  [[nodiscard]] const std::shared_ptr<Stream>& default_stream() const { return default_; }
   Result<std::shared_ptr<Stream>> make_stream(bool blocking, int priority);
   // Queued work still runs.
   void close_stream(const std::shared_ptr<Stream>& stream);
 
+  struct How {
+    bool always = false;     // runs even on a poisoned context
+    bool any_thread = true;  // a thread that waits for the device may run it
+    bool wake = true;        // false: the caller waits for it
+  };
   // Queues work after `after` and after what the legacy default stream's rules ask for.
-  Result<Ticket> submit(const std::shared_ptr<Stream>& stream, Work work, std::vector<Ticket> after = {},
-                        bool always = false);
-  // The same, and waits for the work: in the calling thread when nothing is before it.
+  Result<Ticket> submit(const std::shared_ptr<Stream>& stream, Work work, std::vector<Ticket> after, How how);
+  Result<Ticket> submit(const std::shared_ptr<Stream>& stream, Work work) {
+    return submit(stream, std::move(work), {}, How{});
+  }
+  // Queues a launch that Device::check_launch has passed; `keep` lives until it has run. Allocates nothing once the
+  // stream's queue has grown to what its work needs, and takes no lock unless streams hold each other up.
+  Result<void> launch(const std::shared_ptr<Stream>& stream, device::Kernel& kernel, const device::Launch& launch,
+                      std::shared_ptr<const void> keep);
+  // Queues work and waits for it: in the calling thread when nothing is before it.
   Result<void> run(const std::shared_ptr<Stream>& stream, Work work);
 
   // Waiting calls return the error of asynchronous work, once when it is not sticky.
@@ -55,9 +68,13 @@ class Context {
   // Frees once all work queued so far has finished; does nothing for memory of an earlier generation.
   void release(void* address, std::uint64_t generation);
 
-  // Called by the workers.
+  // Called by streams. Items of blocking streams are counted, except those of the default stream.
   void execute(const Item& item);
-  void item_finished();
+  void blocking_item_pushed() { blocking_items_.fetch_add(1, std::memory_order_relaxed); }
+  void item_finished(bool counted) {
+    if (counted) blocking_items_.fetch_sub(1, std::memory_order_relaxed);
+    sweep_deferred();
+  }
 
  private:
   explicit Context(std::unique_ptr<device::Device> device);
@@ -66,10 +83,12 @@ class Context {
     void* address;
     std::vector<Ticket> after;
   };
-  // All need order_.
-  std::vector<Ticket> pending_tickets() const;
-  void add_default_order(const std::shared_ptr<Stream>& stream, std::vector<Ticket>& after) const;
+  // Need streams_mutex_.
+  [[nodiscard]] std::vector<Ticket> pending_tickets() const;
   void close_all();
+
+  // What an item waits for is read before the item is pushed, so items only wait for those that were pushed earlier.
+  void add_default_order(const std::shared_ptr<Stream>& stream, std::vector<Ticket>& after) const;
 
   void record_error(Diag diag);
   Diag sticky_error();  // needs error_mutex_
@@ -78,9 +97,9 @@ class Context {
   std::unique_ptr<device::Device> device_;
   std::atomic<std::uint64_t> generation_{1};
 
-  // Submission order is the order in which this lock is taken; taken before any stream's lock.
-  mutable std::mutex order_;
   std::shared_ptr<Stream> default_;
+  std::atomic<std::uint64_t> blocking_items_{0};
+  mutable std::mutex streams_mutex_;
   std::vector<std::shared_ptr<Stream>> streams_;  // the default stream included, closed ones until they are reaped
 
   std::mutex memory_mutex_;
@@ -89,6 +108,7 @@ class Context {
   std::atomic<std::size_t> deferred_count_{0};
 
   std::mutex error_mutex_;
+  std::atomic<bool> failed_{false};  // there may be an error to take
   std::atomic<bool> poisoned_{false};
   std::optional<Diag> sticky_, pending_;
   bool sticky_reported_ = false;

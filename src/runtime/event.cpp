@@ -10,13 +10,12 @@ namespace warploom::runtime {
 
 Result<void> Event::record(Context& context, const std::shared_ptr<Stream>& stream) {
   auto record = std::make_shared<Record>();
-  auto ticket = context.submit(
-      stream,
-      [record]() -> Result<void> {
-        record->time = std::chrono::steady_clock::now();
-        return {};
-      },
-      {}, true);
+  auto ticket = context.submit(stream,
+                               [record]() -> Result<void> {
+                                 record->time = std::chrono::steady_clock::now();
+                                 return {};
+                               },
+                               {}, {.always = true});
   if (!ticket) return std::move(ticket.error());
   record->ticket = std::move(*ticket);
   const std::lock_guard lock(mutex_);

@@ -1,10 +1,17 @@
-// The worker loop of a stream.
+// Pushing, driving and waiting.
 #include "runtime/stream.hpp"
 
+#include <chrono>
+
+#include "base/spin.hpp"
 #include "runtime/context.hpp"
 
 namespace warploom::runtime {
 namespace {
+
+// A thread that launches more than this ahead waits a little, so that the queue stays in a cache.
+constexpr std::uint64_t kAhead = 1024;
+constexpr auto kLongestHold = std::chrono::milliseconds(10);
 
 thread_local bool is_worker = false;
 
@@ -12,8 +19,8 @@ thread_local bool is_worker = false;
 
 bool on_worker_thread() { return is_worker; }
 
-AsWorker::AsWorker() { is_worker = true; }
-AsWorker::~AsWorker() { is_worker = false; }
+AsWorker::AsWorker() : before_(is_worker) { is_worker = true; }
+AsWorker::~AsWorker() { is_worker = before_; }
 
 bool Ticket::done() const { return !stream || stream->done(position); }
 
@@ -21,89 +28,170 @@ void Ticket::wait() const {
   if (stream) stream->wait(position);
 }
 
-Stream::Stream(Context& context, bool blocking, int priority)
-    : context_(context), blocking_(blocking), priority_(priority) {}
+void Item::clear() {
+  after.clear();
+  kernel = nullptr;
+  keep.reset();
+  work = nullptr;
+}
+
+Stream::Producing::Producing(Stream& stream) : stream_(stream) {
+  for (unsigned turn = 0; stream_.producing_.test_and_set(std::memory_order_acquire); ++turn) {
+    if (turn < 64)
+      relax_cpu();
+    else
+      std::this_thread::yield();
+  }
+}
+
+Stream::Stream(Context& context, bool blocking, int priority, bool is_default)
+    : context_(context),
+      blocking_(blocking),
+      counted_(blocking && !is_default),
+      priority_(priority),
+      segments_(std::make_unique<Segment>()) {
+  filling_ = running_ = segments_.get();
+  filling_->last = kSegment;
+}
 
 Stream::~Stream() {
   close();
   join();
+  // One by one: a long chain must not be destroyed recursively.
+  while (segments_) segments_ = std::move(segments_->owned);
 }
 
-void Stream::wait(std::uint64_t position) {
-  if (done(position)) return;
-  std::unique_lock lock(mutex_);
-  advanced_.wait(lock, [&] { return done(position); });
+// Not for ever: what holds the queue up may be waiting for the thread that pushes.
+void Stream::make_room() {
+  const auto full = [&] {
+    return tail_.load(std::memory_order_relaxed) - completed_.load(std::memory_order_relaxed) > kAhead &&
+           gave_up_.load(std::memory_order_relaxed) != completed_.load(std::memory_order_relaxed);
+  };
+  if (!full() || is_worker) return;
+  const auto end = std::chrono::steady_clock::now() + kLongestHold;
+  while (full()) {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (std::chrono::steady_clock::now() > end)
+      gave_up_.store(completed_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
 }
 
-std::uint64_t Stream::push(Item item) {
-  const std::lock_guard lock(mutex_);
-  if (closed_) return 0;
+// The segment that follows is chosen before the last item of this one can run, so that whoever runs it finds the way.
+std::uint64_t Stream::publish(bool wake) {
   const std::uint64_t position = tail_.load(std::memory_order_relaxed) + 1;
-  item.position = position;
-  queue_.push_back(std::move(item));
-  tail_.store(position, std::memory_order_release);
-  if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
-  pushed_.notify_one();
+  if (position % kSegment == 0) {
+    if (!done(filling_->next->last)) {
+      auto fresh = std::make_unique<Segment>();
+      fresh->next = filling_->next;
+      filling_->next = fresh.get();
+      fresh->owned = std::move(segments_);
+      segments_ = std::move(fresh);
+    }
+    filling_ = filling_->next;
+    filling_->last = position + kSegment;
+  }
+  if (counted_) context_.blocking_item_pushed();
+  tail_.store(position, std::memory_order_seq_cst);
+  if (wake && !worker_.joinable()) worker_ = std::thread([this] { work(); });
   return position;
 }
 
-std::uint64_t Stream::begin() {
-  const std::lock_guard lock(mutex_);
-  const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
-  if (closed_ || lent_ || !done(tail)) return 0;
-  lent_ = true;
-  tail_.store(tail + 1, std::memory_order_release);
-  return tail + 1;
-}
-
-void Stream::end(std::uint64_t position) {
-  const std::lock_guard lock(mutex_);
-  lent_ = false;
-  completed_.store(position, std::memory_order_release);
-  advanced_.notify_all();
-  pushed_.notify_one();
-}
-
 void Stream::close() {
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
-  pushed_.notify_one();
+  {
+    const Producing producing(*this);
+    closed_.store(true, std::memory_order_seq_cst);
+  }
+  wake_worker();
+}
+
+void Stream::reopen() {
+  const Producing producing(*this);
+  closed_.store(false, std::memory_order_release);
 }
 
 void Stream::join() {
-  {
-    std::unique_lock lock(mutex_);
-    advanced_.wait(lock, [&] { return !lent_; });
-  }
   if (worker_.joinable()) worker_.join();
+  wait(tail());
 }
 
 bool Stream::finished() const { return closed() && done(tail()); }
 
+bool Stream::idle_with_work() const {
+  return !driving_.load(std::memory_order_seq_cst) &&
+         completed_.load(std::memory_order_relaxed) < tail_.load(std::memory_order_seq_cst);
+}
+
+bool Stream::can_help() const {
+  return idle_with_work() &&
+         completed_.load(std::memory_order_relaxed) + 1 != for_worker_.load(std::memory_order_relaxed);
+}
+
+void Stream::wake_worker() {
+  if (asleep_.load(std::memory_order_seq_cst) != 0 && asleep_.exchange(0) != 0) asleep_.notify_one();
+}
+
+void Stream::wake_waiting() {
+  if (waiting_.load(std::memory_order_seq_cst) == 0) return;
+  advanced_.fetch_add(1, std::memory_order_seq_cst);
+  advanced_.notify_all();
+}
+
+void Stream::drive(std::uint64_t until, bool by_worker) {
+  if (driving_.exchange(true, std::memory_order_seq_cst)) return;
+  for (;;) {
+    const std::uint64_t position = completed_.load(std::memory_order_relaxed) + 1;
+    if (position > until || position > tail_.load(std::memory_order_acquire)) break;
+    Item& item = running_->items[(position - 1) % kSegment];
+    if (!by_worker && !item.any_thread) {
+      for_worker_.store(position, std::memory_order_relaxed);
+      break;
+    }
+    for (const Ticket& ticket : item.after) ticket.wait();
+    {
+      const AsWorker worker;
+      context_.execute(item);
+      // What the work holds on to is let go before anyone can see the item as done.
+      item.clear();
+    }
+    if (position % kSegment == 0) running_ = running_->next;
+    completed_.store(position, std::memory_order_seq_cst);
+    wake_waiting();
+    context_.item_finished(counted_);
+  }
+  driving_.store(false, std::memory_order_seq_cst);
+  // Others may have relied on this thread to go on.
+  const bool left = idle_with_work();
+  if (!by_worker && (left || closed())) wake_worker();
+  if (left) wake_waiting();
+}
+
+void Stream::wait(std::uint64_t position) {
+  // A worker leaves the work of other streams to their own threads.
+  const bool helps = !is_worker;
+  for (Spin spin;;) {
+    if (done(position)) return;
+    if (helps && can_help()) drive(position, false);
+    if (done(position)) return;
+    if (spin.again()) continue;
+    waiting_.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t seen = advanced_.load(std::memory_order_seq_cst);
+    if (completed_.load(std::memory_order_seq_cst) < position && !(helps && can_help())) advanced_.wait(seen);
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
 void Stream::work() {
   is_worker = true;
   for (;;) {
-    std::uint64_t position = 0;
-    {
-      Item item;
-      {
-        std::unique_lock lock(mutex_);
-        pushed_.wait(lock, [&] { return !lent_ && (!queue_.empty() || closed_); });
-        if (queue_.empty()) return;
-        item = std::move(queue_.front());
-        queue_.pop_front();
-      }
-      for (const Ticket& ticket : item.after) ticket.wait();
-      context_.execute(item);
-      position = item.position;
-      // What the work holds on to is let go before anyone can see the item as done.
+    drive(~std::uint64_t{0}, true);
+    if (closed() && done(tail())) return;
+    for (Spin spin; !idle_with_work() && !closed() && spin.again();) {
     }
-    {
-      const std::lock_guard lock(mutex_);
-      completed_.store(position, std::memory_order_release);
-      advanced_.notify_all();
-    }
-    context_.item_finished();
+    asleep_.store(1, std::memory_order_seq_cst);
+    if (idle_with_work() || (closed_.load(std::memory_order_seq_cst) && done(tail())))
+      asleep_.store(0, std::memory_order_relaxed);
+    else
+      asleep_.wait(1);
   }
 }
 

@@ -1,17 +1,16 @@
-// A stream's queue and its worker thread: items run in order, each after the tickets it was submitted with.
+// A stream's queue and who runs it: items run in order, each after the tickets it was submitted with.
 #pragma once
 
+#include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/result.hpp"
+#include "device/device.hpp"
 
 namespace warploom::runtime {
 
@@ -29,17 +28,25 @@ struct Ticket {
   void wait() const;
 };
 
+// A place of the queue, used again and again: its vectors keep their memory, so that launches allocate nothing.
 struct Item {
-  std::uint64_t position = 0;
-  std::vector<Ticket> after;  // submitted earlier, therefore waiting for them cannot form a cycle
-  Work work;
-  bool always = false;  // runs even on a poisoned context
+  std::vector<Ticket> after;         // submitted earlier, therefore waiting for them cannot form a cycle
+  device::Kernel* kernel = nullptr;  // of a launch that has been checked
+  device::Launch launch;
+  std::shared_ptr<const void> keep;  // what the kernel belongs to
+  Work work;                         // without a kernel
+  bool always = false;               // runs even on a poisoned context
+  bool any_thread = true;            // a thread that waits may run it
+
+  // Lets go of everything but memory that the next item can use.
+  void clear();
 };
 
-// Only Context submits, under its order lock; anyone may wait.
+// Anyone may push and wait. An item is run by the thread that holds the stream's `driving_` flag: its worker, or a
+// thread that waits for the item and would sleep otherwise.
 class Stream {
  public:
-  Stream(Context& context, bool blocking, int priority);
+  Stream(Context& context, bool blocking, int priority, bool is_default = false);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -54,35 +61,92 @@ class Stream {
   }
   void wait(std::uint64_t position);
 
-  // Starts the worker at the first item. Returns the item's position; 0 when the stream is closed.
-  std::uint64_t push(Item item);
-  // Takes the next position for work that the calling thread runs itself, which spares two switches of threads; 0 when
-  // something is queued or running. Every begin() needs its end().
-  std::uint64_t begin();
-  void end(std::uint64_t position);
+  // Fills the next place and gives its position; 0 when the stream is closed. With `wake` false the caller promises to
+  // wait for it, and no worker is woken.
+  template <class Fill>
+  std::uint64_t push(bool wake, Fill&& fill) {
+    make_room();
+    std::uint64_t position = 0;
+    {
+      const Producing producing(*this);
+      if (closed_.load(std::memory_order_relaxed)) return 0;
+      fill(next_place());
+      position = publish(wake);
+    }
+    if (wake) wake_worker();
+    return position;
+  }
   // No more items; the worker ends when the queue is empty.
   void close();
+  // Takes items again; only after join().
+  void reopen();
   [[nodiscard]] bool closed() const { return closed_.load(std::memory_order_acquire); }
-  // Waits for the worker's end and for work in a caller's thread; only after close(), only by the context.
+  // Waits for the worker's end and for work in other threads; only after close(), only by the context.
   void join();
   [[nodiscard]] bool finished() const;
 
  private:
+  static constexpr std::uint64_t kSegment = 64;
+  // Segments form a circle. One whose items are done is used again, otherwise the circle grows.
+  struct Segment {
+    std::array<Item, kSegment> items;
+    std::uint64_t last = 0;  // position of its last item
+    Segment* next = this;
+    std::unique_ptr<Segment> owned;  // the one inserted before
+  };
+  // One thread pushes at a time, for as long as it takes to write an item.
+  class Producing {
+   public:
+    explicit Producing(Stream& stream);
+    ~Producing() { stream_.producing_.clear(std::memory_order_release); }
+    Producing(const Producing&) = delete;
+    Producing& operator=(const Producing&) = delete;
+
+   private:
+    Stream& stream_;
+  };
+
+  void make_room();
+  Item& next_place() { return filling_->items[tail_.load(std::memory_order_relaxed) % kSegment]; }
+  std::uint64_t publish(bool wake);
+  void wake_worker();
+  void wake_waiting();
   void work();
+  // Runs items up to a position, unless someone else does; the worker runs all.
+  void drive(std::uint64_t until, bool by_worker);
+  // Is there something that a thread could run now?
+  [[nodiscard]] bool idle_with_work() const;
+  // May a thread that is not the worker run it?
+  [[nodiscard]] bool can_help() const;
 
   Context& context_;
   const bool blocking_;
+  const bool counted_;  // its items hold up the default stream
   const int priority_;
-  mutable std::mutex mutex_;
-  std::condition_variable pushed_, advanced_;
-  std::deque<Item> queue_;
-  std::atomic<std::uint64_t> tail_{0}, completed_{0};
-  std::atomic<bool> closed_{false};
-  bool lent_ = false;  // between begin() and end(); needs mutex_
+
+  // Of those who push, under producing_.
+  alignas(64) std::atomic_flag producing_;
+  Segment* filling_;
+  std::unique_ptr<Segment> segments_;
   std::thread worker_;
+  std::atomic<std::uint64_t> tail_{0};
+  std::atomic<std::uint64_t> gave_up_{~std::uint64_t{0}};  // see make_room
+
+  // Of the thread that drives.
+  alignas(64) std::atomic<bool> driving_{false};
+  Segment* running_;
+  std::atomic<std::uint64_t> completed_{0};
+  std::atomic<std::uint64_t> for_worker_{0};  // position of an item that another thread found it may not run
+
+  // Those who sleep: a sleeper says so and looks again; who changes something looks for sleepers afterwards.
+  alignas(64) std::atomic<std::uint32_t> asleep_{0};  // the worker
+  std::atomic<std::uint32_t> waiting_{0};             // threads in wait()
+  std::atomic<std::uint32_t> advanced_{0};            // changes when completed_ does and someone waits
+  std::atomic<bool> closed_{false};
 };
 
-// True on a worker thread and in work that a caller's thread runs: waiting for the device there could wait for itself.
+// True on a worker thread and in work that another thread runs for it: waiting for the device there could wait for
+// itself.
 [[nodiscard]] bool on_worker_thread();
 
 // Makes the current thread a worker thread for a while.
@@ -92,6 +156,9 @@ class AsWorker {
   ~AsWorker();
   AsWorker(const AsWorker&) = delete;
   AsWorker& operator=(const AsWorker&) = delete;
+
+ private:
+  bool before_;
 };
 
 }  // namespace warploom::runtime
