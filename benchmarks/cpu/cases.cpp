@@ -102,7 +102,7 @@ std::vector<Case> table() {
        .block = {16, 16},
        .arguments = {buffer(Kind::output_words, std::size_t{kSet} * kSet), number(kSet), number(kSteps)},
        .loop = [](const Pointers& p) { loops::mandelbrot(static_cast<int*>(p[0]), kSet, kSteps); },
-       .differing = 0.005,
+       .tolerance = 0.005,
        .per_result = 7},
       {.name = "histogram",
        .twin = "histogram",

@@ -11,7 +11,16 @@ namespace warploom::bench {
 
 /// A kernel argument: a buffer of 4-byte elements, an int or a float.
 struct CaseArgument {
-  enum class Kind { input_floats, input_words, output_floats, output_words, in_out_floats, integer, real };
+  enum class Kind {
+    input_floats,
+    input_words,
+    output_floats,
+    output_words,
+    in_out_floats,
+    in_out_words,
+    integer,
+    real
+  };
   Kind kind{};
   std::size_t count = 0;  // elements of a buffer
   int integer = 0;
@@ -19,9 +28,11 @@ struct CaseArgument {
 
   [[nodiscard]] bool is_buffer() const { return kind != Kind::integer && kind != Kind::real; }
   [[nodiscard]] bool is_result() const {
-    return kind == Kind::output_floats || kind == Kind::output_words || kind == Kind::in_out_floats;
+    return is_buffer() && kind != Kind::input_floats && kind != Kind::input_words;
   }
-  [[nodiscard]] bool has_floats() const { return kind != Kind::input_words && kind != Kind::output_words; }
+  [[nodiscard]] bool has_floats() const {
+    return kind == Kind::input_floats || kind == Kind::output_floats || kind == Kind::in_out_floats;
+  }
 };
 
 /// Addresses of a case's buffers, one for each argument.
@@ -31,20 +42,24 @@ using Pointers = std::vector<void*>;
 enum class Traffic { read, copy, add };
 
 struct Case {
-  std::string name;  // in kernels.cu
-  std::string twin;  // in kernels.cl
-  Dim3 grid, block;
-  std::vector<CaseArgument> arguments;
-  void (*loop)(const Pointers& buffers) = nullptr;
-  bool sgemm = false;     // a matrix product of OpenBLAS does the same
-  double tolerance = 0;   // of floats, relative to the element plus the buffer's root mean square
-  double differing = 0;   // share of elements of other types that may differ
+  std::string name{};  // in the CUDA source, whose path counts from the project's folder
+  std::string source = "benchmarks/cpu/kernels.cu";
+  std::string twin{};  // the kernel in OpenCL C
+  std::string twins = "benchmarks/cpu/kernels.cl";
+  Dim3 grid{}, block{};
+  std::vector<CaseArgument> arguments{};
+  void (*loop)(const Pointers& buffers) = nullptr;  // a plain loop for the same task; the lessons have none
+  bool sgemm = false;                               // a matrix product of OpenBLAS does the same
+  double tolerance = 0;                             // of differences(), see memory.hpp
   double operations = 0;  // floating-point instructions of all threads (a fused multiply-add is one)
   double per_result = 0;  // the same for each unit of the sum of the results, where work depends on data
   double bytes = 0;       // what has to cross the memory bus
   Traffic traffic = Traffic::read;
 };
 
+/// The kernels of the published table.
 const std::vector<Case>& cases();
+/// The kernels of the examples that OpenCL C can express.
+const std::vector<Case>& lessons();
 
 }  // namespace warploom::bench

@@ -1,18 +1,15 @@
 // Warploom, PoCL, the plain loop and OpenBLAS as variants of a case.
 #include "variants.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
-#include <numeric>
+#include <map>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 
 #include "loops.hpp"
+#include "memory.hpp"
 #ifdef BENCH_OPENCL
 #include "opencl.hpp"
 #endif
@@ -22,97 +19,6 @@
 
 namespace warploom::bench {
 namespace {
-
-using Word = std::uint32_t;
-using Array = DeviceArray<Word>;
-using Results = std::vector<std::vector<Word>>;
-
-std::vector<Word> contents(const CaseArgument& argument, Word seed) {
-  std::vector<Word> words(argument.count);
-  if (argument.kind == CaseArgument::Kind::output_floats || argument.kind == CaseArgument::Kind::output_words)
-    return words;
-  for (Word& word : words) {
-    seed = seed * 1664525u + 1013904223u;
-    word = seed >> 8;
-    if (argument.has_floats()) word = std::bit_cast<Word>(static_cast<float>(word) * 0x1p-23f - 1.0f);
-  }
-  return words;
-}
-
-// Buffers of a case on one device.
-class Memory {
- public:
-  Memory(const Device& device, const Case& c) : case_(c), device_(device), pointers_(c.arguments.size()) {
-    for (std::size_t i = 0; i < pointers_.size(); ++i) {
-      arrays_.emplace_back();
-      if (!c.arguments[i].is_buffer()) continue;
-      arrays_.back().emplace(device, c.arguments[i].count);
-      pointers_[i] = arrays_.back()->data();
-      fill(i);
-    }
-  }
-  void reset_results() {
-    for (std::size_t i = 0; i < pointers_.size(); ++i)
-      if (case_.arguments[i].is_result()) fill(i);
-  }
-  [[nodiscard]] Results results() const {
-    Results results(pointers_.size());
-    for (std::size_t i = 0; i < pointers_.size(); ++i)
-      if (case_.arguments[i].is_result()) results[i] = arrays_[i]->to_vector();
-    return results;
-  }
-  [[nodiscard]] const Pointers& pointers() const { return pointers_; }
-  [[nodiscard]] const Case& description() const { return case_; }
-  [[nodiscard]] const Device& device() const { return device_; }
-  [[nodiscard]] std::vector<Argument> arguments() const {
-    std::vector<Argument> list;
-    for (std::size_t i = 0; i < pointers_.size(); ++i) {
-      const CaseArgument& argument = case_.arguments[i];
-      if (argument.is_buffer())
-        list.push_back({&pointers_[i], sizeof(void*), &arrays_[i]->memory()});
-      else if (argument.kind == CaseArgument::Kind::integer)
-        list.push_back({&argument.integer, sizeof(int)});
-      else
-        list.push_back({&argument.real, sizeof(float)});
-    }
-    return list;
-  }
-
- private:
-  void fill(std::size_t i) {
-    const std::vector<Word> words = contents(case_.arguments[i], static_cast<Word>(12345 + i));
-    arrays_[i]->copy_from(words);
-  }
-  const Case& case_;
-  Device device_;
-  std::vector<std::optional<Array>> arrays_;
-  Pointers pointers_;
-};
-
-// The largest difference of two results in units of the tolerance that the case allows; 1 is the limit.
-double difference(const Case& c, const Results& reference, const Results& other) {
-  double worst = 0;
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    const std::vector<Word>&a = reference[i], &b = other[i];
-    if (a.empty()) continue;
-    if (!c.arguments[i].has_floats()) {
-      const auto same = std::inner_product(a.begin(), a.end(), b.begin(), std::size_t{0}, std::plus<>(),
-                                           [](Word x, Word y) { return x == y ? 1u : 0u; });
-      const double share = 1 - static_cast<double>(same) / static_cast<double>(a.size());
-      worst = std::max(worst, share);
-      continue;
-    }
-    double squares = 0;
-    for (const Word word : a) squares += std::pow(std::bit_cast<float>(word), 2);
-    const double scale = std::sqrt(squares / static_cast<double>(a.size()));
-    for (std::size_t k = 0; k < a.size(); ++k) {
-      const double x = std::bit_cast<float>(a[k]), y = std::bit_cast<float>(b[k]);
-      const double relative = std::abs(x - y) / (std::abs(x) + scale);
-      worst = relative <= worst ? worst : std::isnan(relative) ? INFINITY : relative;
-    }
-  }
-  return worst;
-}
 
 #ifdef BENCH_OPENCL
 std::string read_file(const std::string& path) {
@@ -151,7 +57,7 @@ class Twin {
 };
 #endif
 
-std::function<void()> warploom_run(const Module& module, const Memory& memory) {
+std::function<void()> launches(const Module& module, const Memory& memory) {
   const Case& c = memory.description();
   return [kernel = module.kernel(c.name), config = LaunchConfig{c.grid, c.block}, arguments = memory.arguments(),
           device = memory.device()] {
@@ -159,6 +65,22 @@ std::function<void()> warploom_run(const Module& module, const Memory& memory) {
     device.synchronize();
   };
 }
+
+// A device with its modules, each compiled once.
+class Sources {
+ public:
+  explicit Sources(Device device) : device_(std::move(device)) {}
+  const Device& device() const { return device_; }
+  const Module& module(const Case& c) {
+    const auto it = modules_.find(c.source);
+    if (it != modules_.end()) return it->second;
+    return modules_.emplace(c.source, device_.compile_file(BENCH_PROJECT "/" + c.source)).first->second;
+  }
+
+ private:
+  Device device_;
+  std::map<std::string, Module> modules_;
+};
 
 // A device whose launches are counted; its report goes nowhere, since the process ends without one.
 Device observed_device(unsigned threads) {
@@ -171,29 +93,30 @@ Device observed_device(unsigned threads) {
 }  // namespace
 
 struct Bench::State {
+  State(unsigned thread_count, const Peers& chosen)
+      : threads(thread_count), peers(chosen), plain(Device::open("cpu", {.threads = thread_count})) {}
+
+  unsigned threads;
   Peers peers;
-  Device device;
-  Module module;
-  std::optional<Device> observed;
-  std::optional<Module> observed_module;
+  Sources plain;
+  std::optional<Sources> observed, one_thread, unoptimised;
 #ifdef BENCH_OPENCL
-  cl_program program = nullptr;
+  std::map<std::string, cl_program> programs;
+
+  cl_program twins(const Case& c) {
+    const auto it = programs.find(c.twins);
+    if (it != programs.end()) return it->second;
+    return programs[c.twins] = OpenCl::instance().build(read_file(BENCH_PROJECT "/" + c.twins));
+  }
 #endif
 };
 
-Bench::Bench(unsigned threads, const Peers& peers) {
-  const Device device = Device::open("cpu", {.threads = threads});
-  const Module module = device.compile_file(BENCH_SOURCES "/kernels.cu");
-  state_ = std::make_unique<State>(State{peers, device, module, {}, {}, {}});
-  if (peers.explain) {
-    state_->observed = observed_device(threads);
-    state_->observed_module = state_->observed->compile_file(BENCH_SOURCES "/kernels.cu");
-  }
+Bench::Bench(unsigned threads, const Peers& peers) : state_(std::make_unique<State>(threads, peers)) {
+  if (peers.explain && threads == 1) state_->observed.emplace(observed_device(threads));
+  if (peers.unoptimised && threads == 1)
+    state_->unoptimised.emplace(Device::open("cpu", {.threads = threads, .unoptimised = true}));
+  if (threads > 1) state_->one_thread.emplace(Device::open("cpu", {.threads = 1}));
   loops::set_threads(static_cast<int>(threads));
-#ifdef BENCH_OPENCL
-  if (peers.pocl && OpenCl::instance().available())
-    state_->program = OpenCl::instance().build(read_file(BENCH_SOURCES "/kernels.cl"));
-#endif
 #ifdef BENCH_OPENBLAS
   openblas_set_num_threads(static_cast<int>(threads));
 #endif
@@ -201,19 +124,21 @@ Bench::Bench(unsigned threads, const Peers& peers) {
 
 Bench::~Bench() = default;
 
-std::vector<Variant> Bench::measure(const Case& c, const Rounds& rounds) {
+Measured Bench::measure(const Case& c, const Rounds& rounds) {
   const Peers& peers = state_->peers;
   // Device memory is host memory here, and nothing runs when another implementation's turn comes, so all share it.
-  Memory memory(state_->device, c);
+  Memory memory(state_->plain.device(), c);
+  std::optional<Memory> observed, one_thread;
   const Pointers& p = memory.pointers();
-  std::vector<Variant> variants;
+  Measured measured{.threads = state_->threads};
+  std::vector<Variant>& variants = measured.variants;
   const auto add = [&](const char* name, std::function<void()> run) { variants.push_back({name, std::move(run)}); };
-  add("warploom", warploom_run(state_->module, memory));
-  if (peers.openmp) add("openmp", [&] { c.loop(p); });
+  add("warploom", launches(state_->plain.module(c), memory));
+  if (peers.openmp && c.loop != nullptr) add("openmp", [&] { c.loop(p); });
 #ifdef BENCH_OPENCL
   std::optional<Twin> twin;
-  if (state_->program != nullptr) {
-    twin.emplace(state_->program, memory);
+  if (peers.pocl && OpenCl::instance().available()) {
+    twin.emplace(state_->twins(c), memory);
     add("pocl", [&] { twin->run(); });
   }
 #endif
@@ -226,17 +151,26 @@ std::vector<Variant> Bench::measure(const Case& c, const Rounds& rounds) {
     });
   }
 #endif
-  std::optional<Memory> observed;
   if (state_->observed) {
-    observed.emplace(*state_->observed, c);
-    add("explain", warploom_run(*state_->observed_module, *observed));
+    observed.emplace(state_->observed->device(), c);
+    add("explain", launches(state_->observed->module(c), *observed));
+  }
+  if (state_->one_thread && c.loop != nullptr) {
+    one_thread.emplace(state_->one_thread->device(), c);
+    add("one_thread", launches(state_->one_thread->module(c), *one_thread));
   }
 
-  // The plain loop is the judge of the others; without it Warploom is.
-  c.loop(p);
-  const Results reference = memory.results();
+  // The plain loop is the judge of the others; where there is none, Warploom is.
+  Results reference, optimised;
+  if (c.loop != nullptr) {
+    c.loop(p);
+    reference = memory.results();
+    measured.operations = c.operations;
+    if (c.per_result != 0)
+      for (const Word word : reference[0]) measured.operations += c.per_result * word;
+  }
   for (Variant& variant : variants) {
-    Memory& own = variant.name == "explain" ? *observed : memory;
+    Memory& own = variant.name == "explain" ? *observed : variant.name == "one_thread" ? *one_thread : memory;
     own.reset_results();
     try {
       variant.run();
@@ -244,16 +178,22 @@ std::vector<Variant> Bench::measure(const Case& c, const Rounds& rounds) {
       variant.error = error.what();
       continue;
     }
-    variant.difference = difference(c, reference, own.results());
-    const double allowed = std::max(c.tolerance, c.differing);
-    if (!(variant.difference <= allowed)) {
-      std::ostringstream text;
-      text << "computes something else: off by " << variant.difference << ", allowed are " << allowed;
-      variant.error = text.str();
-    }
+    const Results results = own.results();
+    if (variant.name == "warploom") optimised = results;
+    if (reference.empty()) reference = results;
+    variant.difference = difference(c, reference, results);
+    if (variant.difference <= c.tolerance) continue;
+    std::ostringstream text;
+    text << "computes something else: off by " << variant.difference << ", allowed are " << c.tolerance;
+    variant.error = text.str();
+  }
+  if (state_->unoptimised && c.loop != nullptr) {
+    Memory own(state_->unoptimised->device(), c);
+    launches(state_->unoptimised->module(c), own)();
+    measured.equals_unoptimised = own.results() == optimised;
   }
   take_turns(variants, rounds);
-  return variants;
+  return measured;
 }
 
 }  // namespace warploom::bench
