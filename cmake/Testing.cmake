@@ -1,6 +1,7 @@
 # One ctest for each case of a GoogleTest binary, labelled with the intent (the folder, unless LABEL says otherwise):
 # warploom_test(name SOURCES a.cpp ... DEPS warploom_isa ... [LABEL label] [DATA folder] [WHOLE]).
-# DATA adds the definition WARPLOOM_TEST_DATA with the absolute path; WHOLE registers the binary as one test.
+# They run without the disk cache, unless a test turns it on. DATA adds the definition WARPLOOM_TEST_DATA with the
+# absolute path; WHOLE registers the binary as one test.
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
@@ -27,8 +28,9 @@ function(warploom_test name)
   set_property(GLOBAL APPEND PROPERTY WARPLOOM_TEST_TARGETS ${name})
   if(ARG_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+    set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT WARPLOOM_CACHE=0)
   else()
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT}
+      ENVIRONMENT WARPLOOM_CACHE=0)
   endif()
 endfunction()

@@ -1,6 +1,8 @@
 // LLVM passes and code emission.
 #include "codegen/compile.hpp"
 
+#include <ctime>
+
 #include "codegen/emitter.hpp"
 #include "codegen/jit.hpp"
 #include "backend/llvm_jit.hpp"
@@ -103,17 +105,47 @@ Result<Emitted> emit(const KernelPlan& plan, Mode mode, llvm::TargetMachine& mac
   return out;
 }
 
+class PhaseClock {
+ public:
+  // Seconds of this thread since the last lap.
+  double lap() {
+    const double before = last_;
+    last_ = now();
+    return last_ - before;
+  }
+
+ private:
+  static double now() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+  }
+  double last_ = now();
+};
+
 Diag cancelled_error(const KernelPlan& plan) { return jit_error(plan.f().name, "cancelled"); }
 
 }  // namespace
 
+const std::string& target_of_host() {
+  static const std::string text = [] {
+    const llvm::orc::JITTargetMachineBuilder builder = machine_builder();
+    return builder.getTargetTriple().str() + " " + builder.getCPU() + " " + builder.getFeatures().getString();
+  }();
+  return text;
+}
+
 Result<CompiledVersion> compile(const KernelPlan& plan, Mode mode, const std::function<bool()>& cancelled) {
+  CompiledVersion out;
+  PhaseClock clock;
   auto machine = make_machine();
   Findings findings;
   auto emitted = emit(plan, mode, *machine, kEntrySymbol, findings);
   if (!emitted) return std::move(emitted.error());
+  out.phases.emit = clock.lap();
   if (cancelled()) return cancelled_error(plan);
   optimise(*emitted->module, *machine);
+  out.phases.passes = clock.lap();
   if (cancelled()) return cancelled_error(plan);
   llvm::SmallString<0> object;
   llvm::raw_svector_ostream stream(object);
@@ -121,7 +153,11 @@ Result<CompiledVersion> compile(const KernelPlan& plan, Mode mode, const std::fu
   llvm::MCContext* mc = nullptr;
   if (machine->addPassesToEmitMC(pm, mc, stream)) return jit_error(plan.f().name, "no object code for this host");
   pm.run(*emitted->module);
-  return CompiledVersion{object.str().str(), std::move(findings.static_counts), std::move(findings.debug_lines)};
+  out.object = object.str().str();
+  out.phases.code = clock.lap();
+  out.static_counts = std::move(findings.static_counts);
+  out.debug_lines = std::move(findings.debug_lines);
+  return out;
 }
 
 Result<Dump> dump(const std::shared_ptr<KernelPlan>& plan, Mode mode) {

@@ -5,9 +5,11 @@
 #include <optional>
 
 #include "backend/llvm_jit.hpp"
+#include "cache/store.hpp"
 #include "codegen/compile.hpp"
 #include "codegen/compile_pool.hpp"
 #include "codegen/linker.hpp"
+#include "codegen/object_cache.hpp"
 #include "codegen/ops.hpp"
 
 namespace warploom::codegen {
@@ -15,6 +17,7 @@ namespace warploom::codegen {
 namespace {
 
 std::atomic<std::uint64_t> next_id{1};
+std::atomic<std::uint64_t> compiled_count{0}, loaded_count{0};
 
 Diag undefined_variable(const std::string& variable, const std::string& kernel) {
   Diag d;
@@ -38,7 +41,12 @@ struct KernelCode::Impl {
     double seconds = 0;
 
     void run() override;
+    bool load(const std::string& key);
     Result<void> make();
+    [[nodiscard]] SymbolResolver resolver() const {
+      return [this](const std::string& name) { return owner->resolve(name); };
+    }
+    [[nodiscard]] Diag link_error(const LinkError& failure) const;
   };
 
   std::shared_ptr<KernelPlan> plan;
@@ -69,22 +77,42 @@ struct KernelCode::Impl {
 void KernelCode::Impl::Version::run() {
   const auto start = std::chrono::steady_clock::now();
   error.reset();
-  auto ok = make();
+  const std::string key = cache::settings().enabled ? cache_key(*owner->plan, mode) : "";
+  const bool cached = load(key);
+  if (!cached && !error) {
+    if (auto ok = make(); !ok) error = std::move(ok.error());
+  }
   seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!ok)
-    error = std::move(ok.error());
-  else
-    owner->entries[static_cast<std::size_t>(mode)].store(linked->entry, std::memory_order_release);
+  if (error) return;
+  ++(cached ? loaded_count : compiled_count);
+  owner->entries[static_cast<std::size_t>(mode)].store(linked->entry, std::memory_order_release);
+  if (!cached && !key.empty()) save_cached(key, *owner->plan, mode, compiled);
+}
+
+// From the disk cache. An entry that cannot be linked is as good as none, unless a variable is to blame.
+bool KernelCode::Impl::Version::load(const std::string& key) {
+  if (key.empty()) return false;
+  auto found = load_cached(key, *owner->plan);
+  if (!found) return false;
+  compiled = std::move(*found);
+  LinkError failure;
+  linked = link(compiled.object, resolver(), failure);
+  if (linked == nullptr && failure.missing.starts_with(kVariablePrefix)) error = link_error(failure);
+  return linked != nullptr;
 }
 
 Result<void> KernelCode::Impl::Version::make() {
-  const std::string& kernel = owner->plan->f().name;
   auto made = compile(*owner->plan, mode, [this] { return owner->abandoned || CompilePool::get().stopping(); });
   if (!made) return std::move(made.error());
   compiled = std::move(*made);
   LinkError failure;
-  linked = link(compiled.object, [this](const std::string& name) { return owner->resolve(name); }, failure);
-  if (linked != nullptr) return {};
+  linked = link(compiled.object, resolver(), failure);
+  if (linked == nullptr) return link_error(failure);
+  return {};
+}
+
+Diag KernelCode::Impl::Version::link_error(const LinkError& failure) const {
+  const std::string& kernel = owner->plan->f().name;
   if (failure.missing.starts_with(kVariablePrefix))
     return undefined_variable(failure.missing.substr(std::string_view(kVariablePrefix).size()), kernel);
   return jit_error(kernel, failure.what);
@@ -130,6 +158,8 @@ Result<CodeEntry> KernelCode::entry(Mode mode) {
 const std::vector<StaticCount>& KernelCode::static_counts() const {
   return ready(Mode::uniform) != nullptr ? impl_->versions[0].compiled.static_counts : impl_->no_counts;
 }
+
+CodeStatistics code_statistics() { return {compiled_count, loaded_count}; }
 
 double KernelCode::compile_seconds() const {
   double sum = 0;

@@ -68,6 +68,13 @@ class KernelCode {
   const std::uint64_t id_;
 };
 
+// What became of the versions that this process needed.
+struct CodeStatistics {
+  std::uint64_t compiled = 0;  // by LLVM
+  std::uint64_t loaded = 0;    // from the disk cache
+};
+CodeStatistics code_statistics();
+
 // Texts of one version for people who look inside: LLVM IR before and after optimisation, and assembly.
 struct Dump {
   std::string llvm, optimised, assembly;

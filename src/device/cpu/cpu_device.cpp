@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "cache/store.hpp"
+
 namespace warploom::device {
 
 namespace {
@@ -80,6 +82,7 @@ CpuDevice::CpuDevice(const CpuOptions& options, isa::GpuProfile profile)
 }
 
 Result<std::unique_ptr<Device>> open_cpu(const CpuOptions& options) {
+  cache::read_settings();
   auto profile = isa::find_profile(options.profile);
   if (!profile) return std::move(profile.error());
   return std::unique_ptr<Device>(std::make_unique<CpuDevice>(options, *profile));
