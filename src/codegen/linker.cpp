@@ -69,8 +69,9 @@ class Context final : public jitlink::JITLinkContext {
 }  // namespace
 
 std::unique_ptr<LinkedCode> link(const std::string& object, const SymbolResolver& resolver, LinkError& error) {
-  auto graph = jitlink::createLinkGraphFromObject(llvm::MemoryBufferRef(object, "kernel"),
-                                                  std::make_shared<llvm::orc::SymbolStringPool>());
+  // The linker lets go of names after its graph.
+  const auto names = std::make_shared<llvm::orc::SymbolStringPool>();
+  auto graph = jitlink::createLinkGraphFromObject(llvm::MemoryBufferRef(object, "kernel"), names);
   if (!graph) {
     error.what = llvm::toString(graph.takeError());
     return nullptr;
