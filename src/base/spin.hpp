@@ -2,7 +2,8 @@
 #pragma once
 
 #include <chrono>
-#include <thread>
+
+#include "base/cores.hpp"
 
 namespace warploom {
 
@@ -18,7 +19,8 @@ class Spin {
  public:
   // False once the time is up, at once where another thread would need this core.
   bool again() {
-    if (!has_company()) return false;
+    static const bool alone = usable_cores() == 1;
+    if (alone) return false;
     relax_cpu();
     if (++turns_ % 32 != 0) return true;
     const auto now = std::chrono::steady_clock::now();
@@ -28,11 +30,6 @@ class Spin {
 
  private:
   static constexpr std::chrono::microseconds kLongest{20};
-  static bool has_company() {
-    static const bool several = std::thread::hardware_concurrency() > 1;
-    return several;
-  }
-
   unsigned turns_ = 0;
   std::chrono::steady_clock::time_point end_;
 };

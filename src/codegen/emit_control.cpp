@@ -366,7 +366,6 @@ void Emitter::end_uniform_block(BlockId b) {
     b_.CreateBr(blocks_[idx(s)]);
   };
   if (block.ends) {
-    set_field(offsetof(WarpContext, live), b_.getInt32(0));
     leave(Exit::done);
     return;
   }

@@ -92,13 +92,11 @@ void Context::close_stream(const std::shared_ptr<Stream>& stream) {
   stream->close();
 }
 
-std::vector<Ticket> Context::pending_tickets() const {
-  std::vector<Ticket> tickets;
+void Context::add_pending(std::vector<Ticket>& tickets) const {
   for (const auto& stream : streams_) {
     const std::uint64_t tail = stream->tail();
     if (!stream->done(tail)) tickets.push_back({stream, tail});
   }
-  return tickets;
 }
 
 // The rules of the legacy default stream.
@@ -106,8 +104,11 @@ void Context::add_default_order(const std::shared_ptr<Stream>& stream, std::vect
   if (stream == default_) {
     if (blocking_items_.load(std::memory_order_relaxed) != 0) {
       const std::lock_guard lock(streams_mutex_);
-      for (Ticket& ticket : pending_tickets())
-        if (ticket.stream != default_ && ticket.stream->blocking()) after.push_back(std::move(ticket));
+      const auto asked_for = static_cast<std::ptrdiff_t>(after.size());
+      add_pending(after);
+      after.erase(std::remove_if(after.begin() + asked_for, after.end(),
+                                 [](const Ticket& ticket) { return !ticket.stream->blocking(); }),
+                  after.end());
     }
   } else if (stream->blocking()) {
     const std::uint64_t tail = default_->tail();
@@ -183,12 +184,14 @@ Result<void> Context::synchronize() {
 
 void Context::drain() {
   if (on_worker_thread()) return;
-  std::vector<Ticket> tickets;
+  thread_local std::vector<Ticket> tickets;
+  tickets.clear();
   {
     const std::lock_guard lock(streams_mutex_);
-    tickets = pending_tickets();
+    add_pending(tickets);
   }
   for (const Ticket& ticket : tickets) ticket.wait();
+  tickets.clear();
 }
 
 Result<void> Context::reset() {
@@ -242,7 +245,7 @@ void Context::release(void* address, std::uint64_t generation) {
   {
     const std::lock_guard order(streams_mutex_);
     if (generation != this->generation()) return;
-    tickets = pending_tickets();
+    add_pending(tickets);
     const std::lock_guard memory(memory_mutex_);
     if (allocations_.erase(address) == 0) return;
     deferred_.push_back({address, std::move(tickets)});

@@ -84,7 +84,7 @@ class Context {
     std::vector<Ticket> after;
   };
   // Need streams_mutex_.
-  [[nodiscard]] std::vector<Ticket> pending_tickets() const;
+  void add_pending(std::vector<Ticket>& tickets) const;
   void close_all();
 
   // What an item waits for is read before the item is pushed, so items only wait for those that were pushed earlier.

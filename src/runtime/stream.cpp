@@ -9,9 +9,9 @@
 namespace warploom::runtime {
 namespace {
 
-// A thread that launches more than this ahead waits a little, so that the queue stays in a cache.
+// A thread that launches more than this ahead waits, unless nothing ends for so long.
 constexpr std::uint64_t kAhead = 1024;
-constexpr auto kLongestHold = std::chrono::milliseconds(10);
+constexpr auto kLongestHold = std::chrono::milliseconds(100);
 
 thread_local bool is_worker = false;
 
@@ -64,15 +64,20 @@ Stream::~Stream() {
 // Not for ever: what holds the queue up may be waiting for the thread that pushes.
 void Stream::make_room() {
   const auto full = [&] {
-    return tail_.load(std::memory_order_relaxed) - completed_.load(std::memory_order_relaxed) > kAhead &&
-           gave_up_.load(std::memory_order_relaxed) != completed_.load(std::memory_order_relaxed);
+    return tail_.load(std::memory_order_relaxed) - completed_.load(std::memory_order_relaxed) > kAhead;
   };
   if (!full() || is_worker) return;
-  const auto end = std::chrono::steady_clock::now() + kLongestHold;
-  while (full()) {
+  std::uint64_t at = completed_.load(std::memory_order_relaxed);
+  auto since = std::chrono::steady_clock::now();
+  while (full() && gave_up_.load(std::memory_order_relaxed) != at) {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
-    if (std::chrono::steady_clock::now() > end)
-      gave_up_.store(completed_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    const auto now = std::chrono::steady_clock::now();
+    if (const std::uint64_t seen = completed_.load(std::memory_order_relaxed); seen != at) {
+      at = seen;
+      since = now;
+    } else if (now - since > kLongestHold) {
+      gave_up_.store(at, std::memory_order_relaxed);
+    }
   }
 }
 

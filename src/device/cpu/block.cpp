@@ -19,12 +19,85 @@ using codegen::WarpContext;
 
 namespace {
 
+// Generated code expects rounding to nearest and denormal numbers; a thread that waits may have asked for something
+// else for itself.
+class StandardFloatMode {
+ public:
+#if defined(__x86_64__)
+  StandardFloatMode() : before_(__builtin_ia32_stmxcsr()) {
+    if ((before_ & kModes) != kStandard) __builtin_ia32_ldmxcsr(kStandard);
+  }
+  ~StandardFloatMode() {
+    if ((before_ & kModes) != kStandard) __builtin_ia32_ldmxcsr(before_);
+  }
+#elif defined(__aarch64__)
+  StandardFloatMode() : before_(__builtin_aarch64_get_fpcr()) {
+    if (before_ != 0) __builtin_aarch64_set_fpcr(0);
+  }
+  ~StandardFloatMode() {
+    if (before_ != 0) __builtin_aarch64_set_fpcr(before_);
+  }
+#endif
+  StandardFloatMode(const StandardFloatMode&) = delete;
+  StandardFloatMode& operator=(const StandardFloatMode&) = delete;
+
+ private:
+  static constexpr unsigned kModes = 0xFFC0, kStandard = 0x1F80;  // of MXCSR, without the sticky flags
+  unsigned before_ = 0;
+};
+
+constexpr std::uint32_t kTile = 16;  // blocks along a side of a tile
+
+// Morton order of a full tile: x in the low half, y in the high half of each entry.
+constexpr auto kInTile = [] {
+  std::array<std::uint8_t, std::size_t{kTile} * kTile> order{};
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    std::uint32_t x = 0, y = 0;
+    for (std::uint32_t bit = 0; bit < 4; ++bit) {
+      x |= (i >> (2 * bit) & 1U) << bit;
+      y |= (i >> (2 * bit + 1) & 1U) << bit;
+    }
+    order[i] = static_cast<std::uint8_t>(x | y << 4);
+  }
+  return order;
+}();
+
 constexpr std::size_t kHalfWindow = 2ULL << 30;
 constexpr std::size_t kPad = 4096;  // either side of the window: whole-vector loads of inactive lanes may touch it
 
 std::size_t round_up(std::size_t x, std::size_t to) { return (x + to - 1) / to * to; }
 
 }  // namespace
+
+BlockOrder::BlockOrder(const std::array<std::uint32_t, 3>& grid, bool tiled)
+    : x_(grid[0]), y_(grid[1]), line_(grid[1] == 1 && grid[2] == 1), tiled_(tiled && grid[0] > 1) {}
+
+std::array<std::uint32_t, 3> BlockOrder::place(std::uint64_t number) const {
+  if (line_) return {static_cast<std::uint32_t>(number), 0, 0};
+  const std::uint64_t z = number / (x_ * y_);
+  std::uint64_t rest = number - z * x_ * y_;
+  std::uint64_t x = 0, y = 0;
+  if (!tiled_) {
+    y = rest / x_;
+    x = rest - y * x_;
+  } else {
+    // A band of rows, in it a tile, in it the block.
+    y = rest / (x_ * kTile) * kTile;
+    rest -= y * x_;
+    const std::uint64_t height = std::min<std::uint64_t>(kTile, y_ - y);
+    x = rest / (height * kTile) * kTile;
+    rest -= x * height;
+    const std::uint64_t width = std::min<std::uint64_t>(kTile, x_ - x);
+    if (width == kTile && height == kTile) {
+      x += kInTile[rest] & 15U;
+      y += kInTile[rest] >> 4U;
+    } else {
+      y += rest / width;
+      x += rest % width;
+    }
+  }
+  return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z)};
+}
 
 void Grid::fail(Diag d) {
   const std::lock_guard lock(mutex);
@@ -44,6 +117,8 @@ Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters) {
   const Launch& launch = *grid.launch;
   threads_ = launch.block[0] * launch.block[1] * launch.block[2];
   warp_count_ = (threads_ + 31) / 32;
+  plain_ = plan.plain_barriers || plan.f().barriers == 0;
+  irregular_ = true;
 
   if (reserve_ == nullptr) {
     void* at = mmap(nullptr, 2 * kHalfWindow, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -82,27 +157,35 @@ Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters) {
   return {};
 }
 
-void BlockState::start(std::uint64_t index) {
-  const Launch& launch = *grid_->launch;
-  index_ = index;
-  const std::uint64_t row = index / launch.grid[0];
-  const auto x = static_cast<std::uint32_t>(index - row * launch.grid[0]);
-  const auto y = static_cast<std::uint32_t>(launch.grid[2] == 1 ? row : row % launch.grid[1]);
-  const auto z = static_cast<std::uint32_t>(launch.grid[2] == 1 ? 0 : row / launch.grid[1]);
+void BlockState::reset_warp(std::uint32_t w) {
+  WarpContext& c = warps_[w];
+  const std::uint32_t lanes = std::min(32U, threads_ - w * 32);
+  c.entry = 0;
+  c.live = lanes == 32 ? 0xFFFFFFFF : (1U << lanes) - 1;
+  c.at_barrier = c.barrier_true = c.transitions = c.force_sync = c.spins = 0;
+  state_[w] = WarpState::ready;
+  mode_[w] = grid_->start_conservative ? Mode::conservative : lanes == 32 ? Mode::uniform : Mode::masked;
+  if (mode_[w] != Mode::uniform) c.pending[0] = c.live;
+}
+
+void BlockState::start(std::uint64_t number) {
+  number_ = number;
+  const auto [x, y, z] = grid_->order.place(number);
   for (std::uint32_t w = 0; w < warp_count_; ++w) {
     WarpContext& c = warps_[w];
     c.entry = 0;
-    const std::uint32_t lanes = std::min(32U, threads_ - w * 32);
-    c.live = lanes == 32 ? 0xFFFFFFFF : (1U << lanes) - 1;
-    c.at_barrier = c.barrier_true = c.transitions = c.force_sync = c.spins = 0;
     c.ctaid[0] = x;
     c.ctaid[1] = y;
     c.ctaid[2] = z;
-    state_[w] = WarpState::ready;
-    mode_[w] = grid_->start_conservative ? Mode::conservative : lanes == 32 ? Mode::uniform : Mode::masked;
-    if (mode_[w] != Mode::uniform) c.pending[0] = c.live;
   }
-  if (grid_->code->plan().f().barriers != 0) barriers_.fill({});
+  if (irregular_) {
+    for (std::uint32_t w = 0; w < warp_count_; ++w) reset_warp(w);
+    if (grid_->code->plan().f().barriers != 0) barriers_.fill({});
+    // Only a warp that never leaves the uniform version stays as it is.
+    irregular_ = grid_->start_conservative || grid_->code->plan().spins;
+  } else if (threads_ % 32 != 0) {
+    reset_warp(warp_count_ - 1);
+  }
 }
 
 void BlockState::setup_warps() {
@@ -143,6 +226,7 @@ void BlockState::setup_warps() {
   setup_tids();
   laid_out_for_ = grid_->code->id();
   laid_out_block_ = grid_->launch->block;
+  irregular_ = true;
 }
 
 void BlockState::setup_tids() {
@@ -220,11 +304,13 @@ std::int32_t BlockState::step(std::uint32_t w) {
     switch (static_cast<Exit>(exit)) {
       case Exit::to_masked:
         mode_[w] = Mode::masked;
+        irregular_ = true;
         ++c.transitions;
         continue;
       case Exit::to_uniform: mode_[w] = Mode::uniform; continue;
       case Exit::to_conservative:
         mode_[w] = Mode::conservative;
+        irregular_ = true;
         convert_to_conservative(c);
         c.entry = codegen::kEntryResume;
         continue;
@@ -233,7 +319,10 @@ std::int32_t BlockState::step(std::uint32_t w) {
   }
 }
 
-BlockState::Progress BlockState::run() {
+BlockState::Progress BlockState::run() { return run_guarded(nullptr); }
+BlockState::Progress BlockState::run(BlockRange& range) { return run_guarded(&range); }
+
+BlockState::Progress BlockState::run_guarded(BlockRange* range) {
   FaultPoint fault;
   if (sigsetjmp(fault.jump, 0) != 0) {
     arm_fault_point(nullptr);
@@ -242,37 +331,62 @@ BlockState::Progress BlockState::run() {
     return Progress::failed;
   }
   arm_fault_point(&fault);
-  const Progress p = run_warps();
+  Progress p = Progress::done;
+  if (range == nullptr) {
+    p = run_warps();
+  } else {
+    while (range->first < range->end && p == Progress::done && !grid_->failed.load(std::memory_order_relaxed)) {
+      start(range->first++);
+      p = run_warps();
+    }
+  }
   arm_fault_point(nullptr);
   if (p == Progress::failed) laid_out_for_ = 0;
   return p;
 }
 
-// Runs all warps from one plain barrier to the next, as long as all of them come to it whole. Gives the first warp that
-// did something else, and what; those before it are noted as waiting.
+// Runs all warps from one plain barrier to the next and to the end, as long as all of them do the same. Gives the first
+// warp that did something else, and what; those before it are noted as waiting or done. Gives warp_count_ when all are
+// done.
 std::uint32_t BlockState::run_rounds(Exit& exit) {
   for (;;) {
-    for (std::uint32_t w = 0; w < warp_count_; ++w) {
-      exit = static_cast<Exit>(step(w));
-      if (exit == Exit::barrier && mode_[w] == Mode::uniform && !grid_->failed.load(std::memory_order_relaxed))
-        continue;
-      for (std::uint32_t k = 0; k < w; ++k) state_[k] = WarpState::waiting;
-      barriers_[0].any = barriers_[0].any || w != 0;
-      barriers_[0].arrived += 32 * w;
-      return w;
+    const auto first = static_cast<Exit>(step(0));
+    exit = first;
+    std::uint32_t w = 0;
+    if (first == Exit::done) {
+      for (w = 1; w < warp_count_; ++w)
+        if (exit = static_cast<Exit>(step(w)); exit != Exit::done) break;
+      if (w == warp_count_) return w;
+    } else if (first == Exit::barrier) {
+      for (;;) {
+        if (exit != Exit::barrier || mode_[w] != Mode::uniform || grid_->failed.load(std::memory_order_relaxed)) break;
+        if (++w == warp_count_) break;
+        exit = static_cast<Exit>(step(w));
+      }
+      if (w == warp_count_) continue;
     }
+    irregular_ = true;
+    for (std::uint32_t k = 0; k < w; ++k) state_[k] = first == Exit::done ? WarpState::done : WarpState::waiting;
+    if (first == Exit::barrier && w != 0) {
+      barriers_[0].any = true;
+      barriers_[0].arrived += 32 * w;
+    }
+    return w;
   }
 }
 
 BlockState::Progress BlockState::run_warps() {
-  const bool plain = grid_->code->plan().plain_barriers;
   for (;;) {
     bool progress = false, any_left = false;
     std::uint32_t stopped = warp_count_;
     Exit stop = Exit::done;
-    if (plain &&
-        std::all_of(state_.begin(), state_.begin() + warp_count_, [](WarpState s) { return s == WarpState::ready; }))
+    if (plain_ && (!irregular_ || std::all_of(state_.begin(), state_.begin() + warp_count_,
+                                              [](WarpState s) { return s == WarpState::ready; }))) {
       stopped = run_rounds(stop);
+      if (stopped == warp_count_) return Progress::done;
+      progress = stopped != 0;
+    }
+    irregular_ = true;
     for (std::uint32_t w = 0; w < warp_count_; ++w) {
       if (state_[w] != WarpState::ready) {
         any_left = any_left || state_[w] == WarpState::waiting;
@@ -420,18 +534,19 @@ void BlockState::fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std
   grid_->fail(std::move(d));
 }
 
-void work_on(Grid& grid) {
+void work_on(Grid& grid, unsigned thread) {
+  const StandardFloatMode float_mode;
   std::vector<std::uint64_t> counters(grid.counters.size(), 0);
   // States are kept for the next launch; each reserves address space.
   thread_local std::vector<std::unique_ptr<BlockState>> idle;
   // Blocks in flight: more than one only while some wait for others.
   std::vector<std::unique_ptr<BlockState>> active;
-  std::uint64_t next = 0, end = 0;  // blocks taken from the grid and not begun
-  const auto take = [&]() -> bool {
-    if (next < end) return true;
-    next = grid.next.fetch_add(grid.chunk, std::memory_order_relaxed);
-    end = std::min(next + grid.chunk, grid.blocks);
-    return next < end;
+  BlockRange range;  // blocks taken from the grid and not begun
+  const auto take = [&] {
+    if (range.first < range.end) return true;
+    if (!grid.queue.take(thread, range)) return false;
+    if (thread == 0 && grid.late != nullptr) grid.late->consider(grid);
+    return true;
   };
   const auto new_state = [&]() -> std::unique_ptr<BlockState> {
     std::unique_ptr<BlockState> b;
@@ -459,8 +574,7 @@ void work_on(Grid& grid) {
     if (want_new && take()) {
       if (current == nullptr) current = new_state();
       if (current == nullptr) break;
-      current->start(next++);
-      switch (current->run()) {
+      switch (current->run(range)) {
         case BlockState::Progress::done: stalls = 0; break;
         case BlockState::Progress::failed: break;
         case BlockState::Progress::stalled: active.push_back(std::move(current)); break;

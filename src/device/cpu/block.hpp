@@ -11,11 +11,24 @@
 #include <vector>
 
 #include "codegen/jit.hpp"
+#include "device/cpu/pool.hpp"
 #include "device/device.hpp"
 
 namespace warploom::device {
 
 class CpuDevice;
+
+// Places of blocks in a grid by number. Row by row, or in square tiles whose blocks use the same rows and columns.
+class BlockOrder {
+ public:
+  BlockOrder() = default;
+  BlockOrder(const std::array<std::uint32_t, 3>& grid, bool tiled);
+  [[nodiscard]] std::array<std::uint32_t, 3> place(std::uint64_t number) const;
+
+ private:
+  std::uint64_t x_ = 1, y_ = 1;
+  bool line_ = true, tiled_ = false;
+};
 
 // One launch while it runs; shared by all workers.
 struct Grid {
@@ -27,8 +40,10 @@ struct Grid {
   std::uint64_t blocks = 0;
   std::uint64_t id = 0;
   bool start_conservative = false;
-  std::atomic<std::uint64_t> next{0};
-  std::uint64_t chunk = 1;  // blocks a worker takes at a time
+  bool one_by_one = false;  // blocks may wait for each other: they are begun in order, and none before it is needed
+  BlockOrder order;
+  BlockQueue queue;  // what nobody has begun
+  WorkerPool::LateCall* late = nullptr;
   std::atomic<bool> failed{false};
   std::mutex mutex;
   std::optional<Diag> error;            // the first one
@@ -56,12 +71,14 @@ class BlockState {
 
   // Prepares for blocks of a grid. `counters`: of this worker, may be null.
   Result<void> bind(Grid& grid, std::uint64_t* counters);
-  // Prepares for block number `index` of the grid it is bound to.
-  void start(std::uint64_t index);
+  // Prepares for a block of the grid it is bound to.
+  void start(std::uint64_t number);
 
   enum class Progress { done, stalled, failed };
   // Runs warps until the block is done, or all of them only wait for other blocks.
   Progress run();
+  // Starts and runs blocks one after the other, until one is not done at once. Takes the begun ones off the range.
+  Progress run(BlockRange& range);
 
   // Of the thread `lane` of warp `w`: "block (1,0,0), thread (5,2,0)".
   [[nodiscard]] std::string where(std::uint32_t warp, std::uint32_t lane) const;
@@ -91,9 +108,11 @@ class BlockState {
     bool all_true = true, any_true = false;
   };
 
+  void reset_warp(std::uint32_t w);
   void setup_warps();
   void setup_tids();
   Progress run_warps();
+  Progress run_guarded(BlockRange* range);
   std::uint32_t run_rounds(codegen::Exit& exit);
   std::int32_t step(std::uint32_t w);
   bool release_barriers();
@@ -101,7 +120,7 @@ class BlockState {
   void report_fault(const FaultPoint& fault);
 
   Grid* grid_ = nullptr;
-  std::uint64_t index_ = 0;
+  std::uint64_t number_ = 0;  // of the block being run
   std::byte* reserve_ =
       nullptr;  // 4 GiB of address space; the window is in its middle, so that any 32-bit offset faults cleanly
   std::byte* window_ = nullptr;
@@ -114,14 +133,16 @@ class BlockState {
   std::array<WarpState, 32> state_{};
   std::array<codegen::Mode, 32> mode_{};
   std::uint32_t warp_count_ = 0, threads_ = 0;
+  bool plain_ = false;      // rounds from barrier to barrier need no bookkeeping
+  bool irregular_ = false;  // some warp left the regular course: all state must be reset before the next block
   std::array<Barrier, 16> barriers_{};
   std::uint32_t current_ = 0;       // warp being run
   std::uint64_t laid_out_for_ = 0;  // KernelCode::id
   std::array<std::uint32_t, 3> laid_out_block_{};
 };
 
-// Runs all blocks of the grid that are left, on the calling thread.
-void work_on(Grid& grid);
+// Runs all blocks of the grid that are left, on the calling thread, which is number `thread` of those that do.
+void work_on(Grid& grid, unsigned thread);
 
 // The functions that generated code calls, by name.
 std::span<const codegen::HostSymbol> host_symbols();

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/cores.hpp"
 #include "cache/store.hpp"
 
 namespace warploom::device {
@@ -23,7 +24,7 @@ std::uint64_t default_limit(const CpuOptions& options, const isa::GpuProfile& pr
 
 unsigned worker_count(const CpuOptions& options) {
   if (options.deterministic) return 1;
-  return options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  return options.threads != 0 ? options.threads : usable_cores();
 }
 
 Diag launch_error(ErrorId id, const Kernel& kernel, std::string what, std::string remedy) {
@@ -97,11 +98,13 @@ Result<std::shared_ptr<Module>> CpuDevice::load(std::string ptx, std::string nam
 void CpuDevice::add_observer(std::shared_ptr<observe::Observer> observer) {
   const std::lock_guard lock(observers_mutex_);
   observers_.push_back(std::move(observer));
+  observed_.store(true, std::memory_order_release);
 }
 
 void CpuDevice::clear_observers() {
   const std::lock_guard lock(observers_mutex_);
   observers_.clear();
+  observed_.store(false, std::memory_order_release);
 }
 
 Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {
@@ -172,53 +175,54 @@ Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {
   return {};
 }
 
-Result<void> CpuDevice::run(Kernel& kernel_, const Launch& launch) {
+Result<void> CpuDevice::run(Kernel& kernel, const Launch& launch) {
+  WL_TRY(check_launch(kernel, launch));
+  return run_checked(kernel, launch);
+}
+
+Result<void> CpuDevice::run_checked(Kernel& kernel_, const Launch& launch) {
   auto& kernel = static_cast<CpuKernel&>(kernel_);
-  WL_TRY(check_launch(kernel_, launch));
   std::vector<std::shared_ptr<observe::Observer>> observers;
-  {
+  if (observed_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(observers_mutex_);
     observers = observers_;
   }
-  auto code = kernel.code(launch.block, !observers.empty(), false);
-  if (!code) return std::move(code.error());
-  if (options_.unoptimised) {
-    (*code)->request(codegen::Mode::conservative);
-  } else {
-    const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-    if (threads >= 32) (*code)->request(codegen::Mode::uniform);
-    if (threads % 32 != 0) (*code)->request(codegen::Mode::masked);
-  }
+  auto found = kernel.version(launch.block, !observers.empty(), false);
+  if (!found) return std::move(found.error());
+  CpuKernel::Version& version = **found;
+  codegen::KernelCode& code = *version.code;
+  request_versions(code, launch);
   auto shared = kernel.shared_bytes(launch.shared_bytes);
   if (!shared) return std::move(shared.error());
 
   Grid grid;
-  grid.code = *code;
+  grid.code = &code;
   grid.device = this;
   grid.launch = &launch;
   grid.params = launch.params.data();
   grid.shared_bytes = *shared;
   grid.blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   grid.id = next_grid_.fetch_add(1, std::memory_order_relaxed);
-  // Blocks that may wait for each other are begun one by one.
-  if (!(*code)->plan().spins && !launch.cooperative)
-    grid.chunk = std::clamp<std::uint64_t>(grid.blocks / (pool_.threads() * std::uint64_t{16}), 1, 64);
+  grid.one_by_one = code.plan().spins || launch.cooperative;
+  grid.order = BlockOrder(launch.grid, !grid.one_by_one && !options_.deterministic);
   grid.start_conservative = options_.unoptimised;
   grid.resolve = [&kernel](const std::string& name) { return kernel.module().address_of(name); };
-  if (!observers.empty()) {
-    const codegen::KernelPlan& plan = (*code)->plan();
-    grid.counters.assign(codegen::CounterLayout{plan.f().blocks.size(), plan.sites.size()}.size(), 0);
-  }
+  if (!observers.empty())
+    grid.counters.assign(codegen::CounterLayout{code.plan().f().blocks.size(), code.plan().sites.size()}.size(), 0);
+  const float block_seconds = version.block_seconds.load(std::memory_order_relaxed);
   const auto start = std::chrono::steady_clock::now();
-  pool_.run(grid);
+  const unsigned threads = pool_.run(grid, static_cast<double>(block_seconds) * static_cast<double>(grid.blocks));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // Forgets slowly, because a helper too many costs less than one too few.
+  const auto measured = static_cast<float>(seconds * threads / static_cast<double>(grid.blocks));
+  version.block_seconds.store(std::max(measured, block_seconds * 0.75F), std::memory_order_relaxed);
 
   if (!observers.empty()) {
     auto facts = kernel.facts();
     if (!facts) return std::move(facts.error());
-    facts->sites = (*code)->plan().sites;
+    facts->sites = code.plan().sites;
     observe::LaunchFacts lf{launch.grid, launch.block, launch.shared_bytes, seconds};
-    const observe::LaunchCounts counts = collect(**code, grid.counters);
+    const observe::LaunchCounts counts = collect(code, grid.counters);
     for (const auto& o : observers) {
       if (grid.error)
         o->launch_failed(*facts, lf, *grid.error);
@@ -228,6 +232,20 @@ Result<void> CpuDevice::run(Kernel& kernel_, const Launch& launch) {
   }
   if (grid.error) return std::move(*grid.error);
   return {};
+}
+
+// The versions that a launch begins with are compiled together.
+void CpuDevice::request_versions(codegen::KernelCode& code, const Launch& launch) const {
+  const auto request = [&](codegen::Mode mode) {
+    if (code.ready(mode) == nullptr) code.request(mode);
+  };
+  if (options_.unoptimised) {
+    request(codegen::Mode::conservative);
+    return;
+  }
+  const std::uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+  if (threads >= 32) request(codegen::Mode::uniform);
+  if (threads % 32 != 0) request(codegen::Mode::masked);
 }
 
 }  // namespace warploom::device

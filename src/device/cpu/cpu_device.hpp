@@ -1,43 +1,17 @@
 // The CPU device: modules and kernels, launches on a pool of workers.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
+#include <atomic>
 #include <map>
-#include <thread>
 
 #include "device/cpu/block.hpp"
 #include "device/cpu/memory.hpp"
+#include "device/cpu/pool.hpp"
 
 namespace warploom::device {
 
 class CpuDevice;
 class CpuModule;
-
-// Threads that help with launches. The thread that launches works too, so a launch never waits for a free worker.
-class WorkerPool {
- public:
-  explicit WorkerPool(unsigned threads);
-  ~WorkerPool();
-  WorkerPool(const WorkerPool&) = delete;
-  WorkerPool& operator=(const WorkerPool&) = delete;
-  void run(Grid& grid);
-  [[nodiscard]] unsigned threads() const { return static_cast<unsigned>(workers_.size()) + 1; }
-
- private:
-  struct Job {
-    Grid* grid = nullptr;
-    unsigned wanted = 0;  // helpers that may still join
-    unsigned joined = 0;
-  };
-  void work();
-
-  std::mutex mutex_;
-  std::condition_variable wake_, left_;
-  std::deque<Job*> jobs_;
-  std::vector<std::thread> workers_;
-  bool stop_ = false;
-};
 
 class CpuKernel final : public Kernel {
  public:
@@ -47,7 +21,20 @@ class CpuKernel final : public Kernel {
   [[nodiscard]] std::uint32_t param_bytes() const override { return function_.param_bytes; }
   Result<observe::KernelFacts> facts() override;
 
-  // Code for a block shape, made on first use; `counting` code carries probes.
+  // What was made of the kernel for a class of block shapes.
+  struct Version {
+    struct Key {
+      passes::BlockShape shape;
+      bool counting, checking;
+      auto operator<=>(const Key&) const = default;
+    } key;
+    std::unique_ptr<codegen::KernelCode> code;
+    Version* next = nullptr;
+    // Of one block on one thread, from earlier launches; 0 when there was none.
+    std::atomic<float> block_seconds{0};
+  };
+  // Made on first use; `counting` code carries probes. Takes no lock for versions there are.
+  Result<Version*> version(const std::array<std::uint32_t, 3>& block, bool counting, bool checking);
   Result<codegen::KernelCode*> code(const std::array<std::uint32_t, 3>& block, bool counting, bool checking);
   Result<const ir::Function*> function();
   [[nodiscard]] const ptx::Function& declaration() const { return function_; }
@@ -61,14 +48,11 @@ class CpuKernel final : public Kernel {
   std::vector<ParamInfo> params_;
   std::mutex mutex_;
   std::shared_ptr<ir::Function> ir_;
+  std::atomic<const ir::Function*> built_{nullptr};  // ir_, once it is there
   std::optional<Diag> broken_;
   std::optional<observe::KernelFacts> facts_;
-  struct Key {
-    passes::BlockShape shape;
-    bool counting, checking;
-    auto operator<=>(const Key&) const = default;
-  };
-  std::map<Key, std::unique_ptr<codegen::KernelCode>> codes_;
+  std::vector<std::unique_ptr<Version>> versions_;
+  std::atomic<Version*> first_version_{nullptr};  // the same as a list that is read without the mutex
 };
 
 class CpuModule final : public Module {
@@ -112,6 +96,7 @@ class CpuDevice final : public Device {
   Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) override;
   Result<void> check_launch(Kernel& kernel, const Launch& launch) override;
   Result<void> run(Kernel& kernel, const Launch& launch) override;
+  Result<void> run_checked(Kernel& kernel, const Launch& launch) override;
   void add_observer(std::shared_ptr<observe::Observer> observer) override;
   void clear_observers() override;
 
@@ -120,12 +105,15 @@ class CpuDevice final : public Device {
   std::optional<Diag> replay(Grid& grid, std::uint64_t block, std::uint64_t fault_address);
 
  private:
+  void request_versions(codegen::KernelCode& code, const Launch& launch) const;
+
   CpuOptions options_;
   isa::GpuProfile profile_;
   DeviceMemory memory_;
   WorkerPool pool_;
   std::mutex observers_mutex_;
   std::vector<std::shared_ptr<observe::Observer>> observers_;
+  std::atomic<bool> observed_{false};  // there are observers
   std::atomic<std::uint64_t> next_grid_{1};
 };
 

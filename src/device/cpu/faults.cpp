@@ -78,7 +78,7 @@ void BlockState::report_fault(const FaultPoint& fault) {
     else
       d.loc = {f.module->name, inst.p.line, 0};
   }
-  if (auto exact = grid_->device->replay(*grid_, index_, address)) {
+  if (auto exact = grid_->device->replay(*grid_, number_, address)) {
     if (!exact->where.empty()) d.where = exact->where;
     if (exact->loc.known()) d.loc = exact->loc;
     if (!exact->what.empty()) d.what = exact->what;
@@ -101,6 +101,7 @@ std::optional<Diag> CpuDevice::replay(Grid& grid, std::uint64_t block, std::uint
   again.blocks = grid.blocks;
   again.id = grid.id;
   again.start_conservative = true;
+  again.order = grid.order;
   BlockState state;
   state.fault_address = fault_address;
   if (!state.bind(again, nullptr)) return std::nullopt;

@@ -124,6 +124,7 @@ CpuKernel::CpuKernel(CpuModule& module, const ptx::Function& function) : module_
 }
 
 Result<const ir::Function*> CpuKernel::function() {
+  if (const ir::Function* built = built_.load(std::memory_order_acquire)) return built;
   const std::lock_guard lock(mutex_);
   if (broken_) return *broken_;
   if (ir_ == nullptr) {
@@ -133,23 +134,39 @@ Result<const ir::Function*> CpuKernel::function() {
       return *broken_;
     }
     ir_ = *built;
+    built_.store(ir_.get(), std::memory_order_release);
   }
   return ir_.get();
 }
 
-Result<codegen::KernelCode*> CpuKernel::code(const std::array<std::uint32_t, 3>& block, bool counting, bool checking) {
+Result<CpuKernel::Version*> CpuKernel::version(const std::array<std::uint32_t, 3>& block, bool counting,
+                                               bool checking) {
+  const Version::Key key{passes::BlockShape::of(block), counting, checking};
+  const auto find = [&]() -> Version* {
+    for (Version* v = first_version_.load(std::memory_order_acquire); v != nullptr; v = v->next)
+      if (v->key == key) return v;
+    return nullptr;
+  };
+  if (Version* there = find()) return there;
   auto f = function();
   if (!f) return std::move(f.error());
   const std::lock_guard lock(mutex_);
-  const Key key{passes::BlockShape::of(block), counting, checking};
-  auto it = codes_.find(key);
-  if (it == codes_.end()) {
-    auto plan = codegen::make_plan(**f, key.shape, counting, checking);
-    auto code = std::make_unique<codegen::KernelCode>(
-        std::move(plan), host_symbols(), [this](const std::string& name) { return module_.address_of(name); });
-    it = codes_.emplace(key, std::move(code)).first;
-  }
-  return it->second.get();
+  if (Version* there = find()) return there;
+  auto made = std::make_unique<Version>();
+  made->key = key;
+  made->code =
+      std::make_unique<codegen::KernelCode>(codegen::make_plan(**f, key.shape, counting, checking), host_symbols(),
+                                            [this](const std::string& name) { return module_.address_of(name); });
+  made->next = first_version_.load(std::memory_order_relaxed);
+  versions_.push_back(std::move(made));
+  first_version_.store(versions_.back().get(), std::memory_order_release);
+  return versions_.back().get();
+}
+
+Result<codegen::KernelCode*> CpuKernel::code(const std::array<std::uint32_t, 3>& block, bool counting, bool checking) {
+  auto found = version(block, counting, checking);
+  if (!found) return std::move(found.error());
+  return (*found)->code.get();
 }
 
 Result<std::uint32_t> CpuKernel::shared_bytes(std::uint32_t dynamic) {

@@ -1,0 +1,92 @@
+// Threads that help with launches, and how the blocks of a grid are shared out among them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace warploom::device {
+
+struct Grid;
+
+// Numbers [first, end) of blocks that a thread has taken from a grid and not begun.
+struct BlockRange {
+  std::uint64_t first = 0, end = 0;
+};
+
+// The blocks of one grid that nobody has begun. Each thread has a contiguous part, for the sake of caches, and takes
+// half of another's part when its own is empty.
+class BlockQueue {
+ public:
+  // `parts` must live as long as the queue is used.
+  struct alignas(64) Part {
+    std::atomic<std::uint64_t> range{0};  // first in the lower half, end in the upper half
+  };
+  // One after the other in order, `chunk` at a time.
+  void in_order(std::uint64_t blocks, std::uint64_t chunk);
+  // Contiguous parts for threads 0 to `threads` - 1, of which the first `filled` begin with blocks.
+  void in_parts(std::uint64_t blocks, Part* parts, unsigned threads, unsigned filled);
+  // False when nothing is left.
+  bool take(unsigned thread, BlockRange& range);
+
+  static constexpr std::uint64_t kMostInParts = 0xFFFFFFFF;
+
+ private:
+  bool take_own(unsigned thread, BlockRange& range);
+
+  Part* parts_ = nullptr;
+  unsigned threads_ = 0;
+  std::uint64_t blocks_ = 0, chunk_ = 1;
+  std::atomic<std::uint64_t> next_{0};
+};
+
+// The thread that launches works too, so a launch never waits for a free worker.
+class WorkerPool {
+ public:
+  explicit WorkerPool(unsigned threads);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  // Runs all blocks of the grid. `seconds`: what it is expected to take on one thread, 0 when nobody knows; helpers are
+  // not called for what is over before they are awake. Gives the number of threads that worked.
+  unsigned run(Grid& grid, double seconds);
+  [[nodiscard]] unsigned threads() const { return static_cast<unsigned>(workers_.size()) + 1; }
+
+ private:
+  // A grid that helpers may join. The state counts: helpers in it, places left, and the number of the next helper.
+  struct alignas(64) Job {
+    std::atomic<std::uint32_t> state{0};
+    Grid* grid = nullptr;
+    std::unique_ptr<BlockQueue::Part[]> parts;
+  };
+  static constexpr std::size_t kJobs = 32;
+
+  friend struct Grid;
+  // For a grid that is begun alone: its thread considers between blocks whether it takes too long.
+  struct LateCall {
+    WorkerPool& pool;
+    unsigned helpers;
+    std::chrono::steady_clock::time_point when;
+    Job* job = nullptr;
+    void consider(Grid& grid);
+  };
+
+  void work();
+  void call_helpers(Job& job, Grid& grid, unsigned helpers, bool wake);
+  bool help_someone();
+  [[nodiscard]] bool anyone_wants_help() const;
+  Job* find_job();
+
+  std::array<Job, kJobs> jobs_;
+  std::atomic<std::uint32_t> used_{0};  // bit i: jobs_[i] has a grid
+  alignas(64) std::atomic<std::uint32_t> sleeping_{0}, bell_{0};
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace warploom::device
