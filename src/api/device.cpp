@@ -10,8 +10,10 @@
 
 namespace warploom {
 
-Device adopt_device(std::unique_ptr<device::Device> device) {
+Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<observe::LaunchLog> session) {
   auto state = std::make_shared<detail::DeviceState>();
+  state->launches = std::make_shared<api::LaunchRecorder>(std::move(session));
+  if (state->launches->record(false)) device->set_launch_log(state->launches);
   state->total_memory = device->free_bytes();
   state->context = runtime::Context::open(std::move(device));
   return detail::Access::make(std::move(state));

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "api/state.hpp"
+#include "base/demangle.hpp"
 #include "observe/explain/occupancy.hpp"
 #include "runtime/names.hpp"
 
@@ -29,7 +30,7 @@ std::string sizes_text(std::span<const device::ParamInfo> params) {
 // Says why an argument cannot be passed.
 [[noreturn]] void fail_argument(const device::Kernel& kernel, std::size_t index, const Argument& argument,
                                 const detail::DeviceState& device) {
-  const std::string where = "kernel " + runtime::demangle(kernel.name());
+  const std::string where = "kernel " + demangle(kernel.name());
   const std::string label = "argument " + std::to_string(index) + " (counted from 0)";
   const device::ParamInfo& param = kernel.params()[index];
   if (argument.memory != nullptr) {
@@ -70,7 +71,7 @@ void pack(const device::Kernel& kernel, std::span<const Argument> arguments, con
     api::fail(ErrorId::launch_arguments,
               "the kernel takes " + std::to_string(params.size()) + " arguments, the launch passes " +
                   std::to_string(arguments.size()),
-              sizes_text(params), "kernel " + runtime::demangle(kernel.name()));
+              sizes_text(params), "kernel " + demangle(kernel.name()));
   buffer.assign(kernel.param_bytes(), std::byte{0});
   for (std::size_t i = 0; i < params.size(); ++i) {
     const Argument& argument = arguments[i];
@@ -141,7 +142,7 @@ const std::string& Kernel::name() const {
   return state_->kernel->name();
 }
 
-std::string Kernel::demangled_name() const { return runtime::demangle(name()); }
+std::string Kernel::demangled_name() const { return demangle(name()); }
 
 std::vector<Parameter> Kernel::parameters() const {
   use_kernel(state_);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 
 #include "observe/explain/explain.hpp"
 #include "report/report.hpp"
+#include "report/times.hpp"
 
 namespace warploom::api {
 namespace {
@@ -27,6 +29,7 @@ class Session {
   ~Session() {
     try {
       for (std::size_t i = 0; i < explains_.size(); ++i) report(*explains_[i], i);
+      if (times_) report(*times_);
     } catch (const std::exception& exception) {
       std::fprintf(stderr, "warploom: no report: %s\n", exception.what());
     }
@@ -40,7 +43,31 @@ class Session {
     return explains_.emplace_back(std::make_shared<observe::explain::Explain>(profile));
   }
 
+  // All devices share one.
+  std::shared_ptr<observe::LaunchTimes> times() {
+    const std::lock_guard lock(mutex_);
+    // The list is for the JSON file, which is wanted whole; the text shows its first launches.
+    if (!times_)
+      times_ = std::make_shared<observe::LaunchTimes>(variable("WARPLOOM_TIMES_JSON") == nullptr ? 20 : SIZE_MAX);
+    return times_;
+  }
+
  private:
+  // Null when it is empty too.
+  static const char* variable(const char* name) {
+    const char* text = std::getenv(name);
+    return text == nullptr || *text == '\0' ? nullptr : text;
+  }
+
+  // To standard error, so that the program's output stays what it is.
+  static void report(const observe::LaunchTimes& times) {
+    const observe::LaunchTimes::Totals totals = times.totals();
+    std::fflush(stdout);
+    std::fputs(report::times_to_text(totals).c_str(), stderr);
+    if (const char* path = variable("WARPLOOM_TIMES_JSON"); path != nullptr && totals.count != 0)
+      write(path, report::times_to_json(totals));
+  }
+
   static void report(const observe::explain::Explain& explain, std::size_t index) {
     const report::Report report = report::make_report(explain);
     report::TextOptions options;
@@ -49,8 +76,8 @@ class Session {
     std::fflush(stdout);
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
-    const char* path = std::getenv("WARPLOOM_REPORT_JSON");
-    if (path == nullptr || *path == '\0') return;
+    const char* path = variable("WARPLOOM_REPORT_JSON");
+    if (path == nullptr) return;
     // A second profile gets a file of its own.
     write(index == 0 ? path : std::string(path) + "." + report.profile.name, report::to_json(report));
   }
@@ -65,6 +92,7 @@ class Session {
 
   std::mutex mutex_;
   std::vector<std::shared_ptr<observe::explain::Explain>> explains_;
+  std::shared_ptr<observe::LaunchTimes> times_;
 };
 
 Session& session() {
@@ -74,7 +102,8 @@ Session& session() {
 
 }  // namespace
 
-Result<void> attach_observers(device::Device& device) {
+Result<std::shared_ptr<observe::LaunchLog>> attach_observers(device::Device& device) {
+  std::shared_ptr<observe::LaunchLog> log;
   const char* variable = std::getenv("WARPLOOM_OBSERVE");
   std::string_view list = variable == nullptr ? std::string_view() : std::string_view(variable);
   while (!list.empty()) {
@@ -83,15 +112,17 @@ Result<void> attach_observers(device::Device& device) {
     list.remove_prefix(std::min(comma + 1, list.size()));
     if (name == "explain") {
       device.add_observer(session().explain(device.profile()));
+    } else if (name == "time") {
+      log = session().times();
     } else if (!name.empty()) {
       Diag diag;
       diag.id = ErrorId::invalid_value;
       diag.what = "environment variable WARPLOOM_OBSERVE names the observer \"" + std::string(name) + "\"";
-      diag.remedy = "the observers are: explain";
+      diag.remedy = "the observers are: explain, time";
       return diag;
     }
   }
-  return {};
+  return log;
 }
 
 }  // namespace warploom::api

@@ -53,8 +53,8 @@ device::CpuOptions cpu_options(const DeviceOptions& options) {
 Device Device::open(std::string_view name, const DeviceOptions& options) {
   if (name != "cpu") api::fail(ErrorId::invalid_device, fmt::format("there is no device \"{}\"", name), "open \"cpu\"");
   auto device = api::checked(device::open_cpu(cpu_options(options)));
-  api::checked(api::attach_observers(*device));
-  return adopt_device(std::move(device));
+  std::shared_ptr<observe::LaunchLog> log = api::checked(api::attach_observers(*device));
+  return adopt_device(std::move(device), std::move(log));
 }
 
 std::vector<std::string> Device::profiles() { return isa::profile_names(); }

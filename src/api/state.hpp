@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "api/launches.hpp"
 #include "base/result.hpp"
 #include "device/device.hpp"
 #include "runtime/context.hpp"
@@ -27,6 +28,7 @@ struct ErrorAccess {
 struct DeviceState {
   std::shared_ptr<runtime::Context> context;
   std::size_t total_memory = 0;
+  std::shared_ptr<api::LaunchRecorder> launches;
 };
 
 // What is made on a device: it keeps the device open, and a reset makes it invalid.
@@ -93,7 +95,8 @@ struct Access {
 }  // namespace detail
 
 // Opens the public face of any device; Device::open and tests use it.
-Device adopt_device(std::unique_ptr<device::Device> device);
+// `session` hears of every launch.
+Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<observe::LaunchLog> session = nullptr);
 
 namespace api {
 

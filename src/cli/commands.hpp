@@ -16,6 +16,7 @@ struct RunOptions {
   unsigned threads = 0;
   bool deterministic = false;
   bool time = false;
+  std::string time_json_file;
   std::string gpu;
 };
 

@@ -61,7 +61,10 @@ int parse_and_run(int argc, char** argv) {
   cli::RunOptions run;
   CLI::App* run_command = app.add_subcommand("run", "run a program on the CPU device");
   add_run_options(*run_command, run);
-  run_command->add_flag("--time", run.time, "print the program's wall time when it ends");
+  run_command->add_flag("--time", run.time,
+                        "when the program ends, print what its launches and kernels took, and its wall time");
+  run_command->add_option("--time-json", run.time_json_file, "the same, and write the times as JSON to this file")
+      ->type_name("FILE");
 
   std::string instruction;
   bool json = false;

@@ -67,12 +67,22 @@ class ReportFile {
 }  // namespace
 
 int run(const RunOptions& options) {
+  auto environment = environment_of(options);
+  if (!options.time && options.time_json_file.empty()) return run_program(options.command, environment);
+  if (options.command.empty()) return run_program({}, {});
+  const ReportFile times(options.time_json_file);
+  if (times.path().empty()) return 1;
+  environment["WARPLOOM_OBSERVE"] = "time";
+  environment["WARPLOOM_TIMES_JSON"] = times.path();
   const auto start = std::chrono::steady_clock::now();
-  const int code = run_program(options.command, environment_of(options));
-  if (options.time) {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    std::fprintf(stderr, "warploom: the program ran for %.3f s\n", elapsed.count());
-  }
+  const int code = run_program(options.command, environment);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  if (code == kCannotRun) return code;
+  if (!times.has_kernels())
+    std::fprintf(stderr,
+                 "warploom: no kernel times, because the program launched no kernel through Warploom or ended "
+                 "abnormally\n");
+  std::fprintf(stderr, "warploom: the program ran for %.3f s\n", elapsed.count());
   return code;
 }
 

@@ -2,6 +2,7 @@
 #include "codegen/jit.hpp"
 
 #include <chrono>
+#include <mutex>
 #include <optional>
 
 #include "backend/llvm_jit.hpp"
@@ -16,6 +17,8 @@ namespace warploom::codegen {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 std::atomic<std::uint64_t> next_id{1};
 std::atomic<std::uint64_t> compiled_count{0}, loaded_count{0};
 
@@ -28,6 +31,27 @@ Diag undefined_variable(const std::string& variable, const std::string& kernel) 
   return d;
 }
 
+// How long a version was waited for: from the first thread that did to the first that went on.
+class Wait {
+ public:
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    if (!begun_) begun_ = Clock::now();
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) ended_ = Clock::now();
+  }
+  double seconds() {
+    const std::lock_guard lock(mutex_);
+    return ended_ ? std::chrono::duration<double>(*ended_ - *begun_).count() : 0;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Clock::time_point> begun_, ended_;
+};
+
 }  // namespace
 
 struct KernelCode::Impl {
@@ -39,6 +63,7 @@ struct KernelCode::Impl {
     std::unique_ptr<LinkedCode> linked;
     std::optional<Diag> error;
     double seconds = 0;
+    Wait wait;
 
     void run() override;
     bool load(const std::string& key);
@@ -75,14 +100,14 @@ struct KernelCode::Impl {
 };
 
 void KernelCode::Impl::Version::run() {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   error.reset();
   const std::string key = cache::settings().enabled ? cache_key(*owner->plan, mode) : "";
   const bool cached = load(key);
   if (!cached && !error) {
     if (auto ok = make(); !ok) error = std::move(ok.error());
   }
-  seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (error) return;
   ++(cached ? loaded_count : compiled_count);
   owner->entries[static_cast<std::size_t>(mode)].store(linked->entry, std::memory_order_release);
@@ -150,7 +175,9 @@ Result<CodeEntry> KernelCode::entry(Mode mode) {
   if (CodeEntry e = ready(mode)) return e;
   if (mode == Mode::uniform && plan_->parts) request(mode);
   Impl::Version& version = impl_->versions[static_cast<std::size_t>(mode)];
+  version.wait.begin();
   CompilePool::get().finish(std::shared_ptr<CompileTask>(impl_, &version));
+  version.wait.end();
   if (CodeEntry e = ready(mode)) return e;
   return *version.error;
 }
@@ -160,6 +187,12 @@ const std::vector<StaticCount>& KernelCode::static_counts() const {
 }
 
 CodeStatistics code_statistics() { return {compiled_count, loaded_count}; }
+
+double KernelCode::waited_seconds() const {
+  double sum = 0;
+  for (auto& version : impl_->versions) sum += version.wait.seconds();
+  return sum;
+}
 
 double KernelCode::compile_seconds() const {
   double sum = 0;

@@ -59,6 +59,8 @@ class KernelCode {
   [[nodiscard]] std::uint64_t id() const { return id_; }
   // Time that threads spent to compile and link the versions there are.
   [[nodiscard]] double compile_seconds() const;
+  // Time that entry() made launches wait; threads that wait together count once.
+  [[nodiscard]] double waited_seconds() const;
 
  private:
   struct Impl;

@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "isa/profile.hpp"
 #include "observe/facts.hpp"
+#include "observe/launch_times.hpp"
 
 namespace warploom::device {
 
@@ -117,6 +118,8 @@ class Device {
   // Observers see every later launch; counting code is compiled in only while there is one.
   virtual void add_observer(std::shared_ptr<observe::Observer> observer) = 0;
   virtual void clear_observers() = 0;
+  // Is told when each later launch began and ended; nullptr ends that.
+  virtual void set_launch_log(std::shared_ptr<observe::LaunchLog> log) { (void)log; }
 };
 
 struct CpuOptions {

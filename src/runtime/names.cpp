@@ -1,12 +1,11 @@
 // Matching of C++ names against mangled ones.
 #include "runtime/names.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <numeric>
+
+#include "base/demangle.hpp"
 
 namespace warploom::runtime {
 namespace {
@@ -119,16 +118,6 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 }  // namespace
-
-std::string demangle(const std::string& name) {
-  if (name.rfind("_Z", 0) != 0) return name;
-  int status = 0;
-  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  if (status != 0 || text == nullptr) return name;
-  std::string out(text);
-  std::free(text);
-  return out;
-}
 
 Result<std::string> find_name(const std::vector<std::string>& names, std::string_view wanted, std::string_view kind,
                               std::string_view module) {

@@ -9,9 +9,6 @@
 
 namespace warploom::runtime {
 
-// "void scale<float, 16>(float*, int)" for "_Z5scaleIfLi16EEvPfi"; the name itself when it is not a mangled one.
-std::string demangle(const std::string& name);
-
 // The one of `names` that `wanted` means: equal to it, or its demangled form with or without namespace, template
 // arguments and parameter list ("scale", "detail::scale", "scale<float, 16>", "scale(float*, int)"). `kind` stands in
 // messages.

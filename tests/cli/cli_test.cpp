@@ -75,7 +75,37 @@ TEST(CommandLine, PassesArgumentsAndExitCodesOn) {
   EXPECT_TRUE(holds(missing, "cannot run \"/no/such/program\": No such file"));
 }
 
-TEST(CommandLine, TimeIsPrinted) { EXPECT_TRUE(holds(warploom("run --time true"), "ran for")); }
+TEST(Time, PrintsWhatLaunchesAndKernelsTook) {
+  const std::string file = temporary("times.json");
+  const Outcome outcome = warploom("run --time-json " + file + " " WARPLOOM_PROGRAM " 3");
+  EXPECT_EQ(outcome.code, 3);
+  for (const char* text : {"compile ms", "launch of", "strided(float const*, float*, int)", "100.0 %", "ran for"})
+    EXPECT_TRUE(holds(outcome, text));
+  std::ifstream in(file);
+  const auto json = nlohmann::json::parse(in);
+  EXPECT_EQ(json["schema"], "warploom-times-1");
+  ASSERT_EQ(json["kernels"].size(), 1u);
+  EXPECT_EQ(json["kernels"][0]["launches"], 1);
+  ASSERT_EQ(json["launches"].size(), 1u);
+  const auto& launch = json["launches"][0];
+  EXPECT_EQ(launch["kernel"], "strided(float const*, float*, int)");
+  EXPECT_EQ(launch["grid"], (nlohmann::json{4, 1, 1}));
+  EXPECT_EQ(launch["block"], (nlohmann::json{256, 1, 1}));
+  EXPECT_EQ(launch["start_ms"], 0);
+  EXPECT_EQ(launch["failed"], false);
+  EXPECT_GT(launch["compile_ms"], 0);
+  EXPECT_EQ(launch["ms"], json["kernels"][0]["total_ms"]);
+  std::filesystem::remove(file);
+}
+
+TEST(Time, SaysWhenThereIsNothingToTime) {
+  const Outcome outcome = warploom("run --time true");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(holds(outcome, "launched no kernel"));
+  EXPECT_TRUE(holds(outcome, "ran for"));
+  EXPECT_EQ(warploom("run --time-json /no/such/folder/file true").code, 1);
+  EXPECT_TRUE(holds(shell("WARPLOOM_OBSERVE=clock " WARPLOOM_PROGRAM), "the observers are: explain, time"));
+}
 
 TEST(CommandLine, InstructionTable) {
   EXPECT_TRUE(holds(warploom("isa add"), "add two values"));

@@ -1,5 +1,6 @@
 // Launches: checks against the profile, the grid over the workers, counters to observers.
 #include "device/cpu/cpu_device.hpp"
+#include "device/cpu/launch_clock.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -107,6 +108,18 @@ void CpuDevice::clear_observers() {
   observed_.store(false, std::memory_order_release);
 }
 
+void CpuDevice::set_launch_log(std::shared_ptr<observe::LaunchLog> log) {
+  const std::lock_guard lock(observers_mutex_);
+  launch_log_ = std::move(log);
+  logged_ = launch_log_ != nullptr;
+}
+
+std::shared_ptr<observe::LaunchLog> CpuDevice::launch_log() {
+  if (!logged_.load(std::memory_order_relaxed)) return nullptr;
+  const std::lock_guard lock(observers_mutex_);
+  return launch_log_;
+}
+
 Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {
   auto& kernel = static_cast<CpuKernel&>(kernel_);
   static constexpr const char* kAxis[] = {"x", "y", "z"};
@@ -182,6 +195,7 @@ Result<void> CpuDevice::run(Kernel& kernel, const Launch& launch) {
 
 Result<void> CpuDevice::run_checked(Kernel& kernel_, const Launch& launch) {
   auto& kernel = static_cast<CpuKernel&>(kernel_);
+  LaunchClock clock(launch_log(), kernel, launch);
   std::vector<std::shared_ptr<observe::Observer>> observers;
   if (observed_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(observers_mutex_);
@@ -191,6 +205,7 @@ Result<void> CpuDevice::run_checked(Kernel& kernel_, const Launch& launch) {
   if (!found) return std::move(found.error());
   CpuKernel::Version& version = **found;
   codegen::KernelCode& code = *version.code;
+  clock.has(code);
   request_versions(code, launch);
   auto shared = kernel.shared_bytes(launch.shared_bytes);
   if (!shared) return std::move(shared.error());
@@ -231,6 +246,7 @@ Result<void> CpuDevice::run_checked(Kernel& kernel_, const Launch& launch) {
     }
   }
   if (grid.error) return std::move(*grid.error);
+  clock.succeeded();
   return {};
 }
 

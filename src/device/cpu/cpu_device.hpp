@@ -99,6 +99,7 @@ class CpuDevice final : public Device {
   Result<void> run_checked(Kernel& kernel, const Launch& launch) override;
   void add_observer(std::shared_ptr<observe::Observer> observer) override;
   void clear_observers() override;
+  void set_launch_log(std::shared_ptr<observe::LaunchLog> log) override;
 
   DeviceMemory& memory() { return memory_; }
   // Runs one block again with every access checked, to name the thread that faulted.
@@ -106,6 +107,7 @@ class CpuDevice final : public Device {
 
  private:
   void request_versions(codegen::KernelCode& code, const Launch& launch) const;
+  std::shared_ptr<observe::LaunchLog> launch_log();
 
   CpuOptions options_;
   isa::GpuProfile profile_;
@@ -113,7 +115,9 @@ class CpuDevice final : public Device {
   WorkerPool pool_;
   std::mutex observers_mutex_;
   std::vector<std::shared_ptr<observe::Observer>> observers_;
-  std::atomic<bool> observed_{false};  // there are observers
+  std::atomic<bool> observed_{false};               // there are observers
+  std::atomic<bool> logged_{false};                 // there is a launch log
+  std::shared_ptr<observe::LaunchLog> launch_log_;  // under observers_mutex_
   std::atomic<std::uint64_t> next_grid_{1};
 };
 

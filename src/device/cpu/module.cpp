@@ -1,28 +1,15 @@
 // Modules and kernels of the CPU device.
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
+#include "base/demangle.hpp"
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/double_arithmetic.hpp"
 #include "passes/pressure.hpp"
 
 namespace warploom::device {
-namespace {
-
-std::string demangle(const std::string& name) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string out = status == 0 && text != nullptr ? text : name;
-  std::free(text);
-  return out;
-}
-
-}  // namespace
-
 Result<std::shared_ptr<CpuModule>> CpuModule::load(CpuDevice& device, std::string ptx, std::string name) {
   auto text = ptx::parse(std::move(ptx), std::move(name));
   if (!text) return std::move(text.error());
