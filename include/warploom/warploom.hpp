@@ -3,6 +3,7 @@
 
 #include "warploom/about.hpp"
 #include "warploom/array.hpp"
+#include "warploom/code_cache.hpp"
 #include "warploom/device.hpp"
 #include "warploom/dim3.hpp"
 #include "warploom/error.hpp"

@@ -1,7 +1,9 @@
 // The commands of the command line; each returns the exit code of the process.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +26,16 @@ struct ExplainOptions : RunOptions {
   std::string json_file;
 };
 
+struct CacheOptions {
+  std::string action;
+  std::optional<std::uint64_t> megabytes;  // of `limit`
+};
+
 int run(const RunOptions& options);
 int explain(const ExplainOptions& options);
 int isa(const std::string& name, bool json);
 int devices();
+int cache(const CacheOptions& options);
 
 // Runs a program to its end with variables added to the environment: its exit code, or 128 plus the signal that ended
 // it. Says why when it cannot be started.

@@ -74,6 +74,17 @@ int parse_and_run(int argc, char** argv) {
 
   CLI::App* devices_command = app.add_subcommand("devices", "list devices and the GPUs that they can model");
 
+  cli::CacheOptions cache;
+  CLI::App* cache_command = app.add_subcommand("cache", "the disk cache of compiled kernels");
+  cache_command->require_subcommand(1);
+  cache_command->add_subcommand("list", "its files, the latest used first");
+  cache_command->add_subcommand("size", "how much it takes");
+  cache_command->add_subcommand("path", "its folder");
+  cache_command->add_subcommand("clear", "remove all files");
+  cache_command->add_subcommand("limit", "show or set how much it may take")
+      ->add_option("MEGABYTES", cache.megabytes, "the new limit; what was not used for longest goes")
+      ->check(CLI::Range(0u, 1u << 30));
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -90,6 +101,10 @@ int parse_and_run(int argc, char** argv) {
   }
   if (isa_command->parsed()) return cli::isa(instruction, json);
   if (devices_command->parsed()) return cli::devices();
+  if (cache_command->parsed()) {
+    cache.action = cache_command->get_subcommands().front()->get_name();
+    return cli::cache(cache);
+  }
   return cli::kUsageError;
 }
 

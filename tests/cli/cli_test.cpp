@@ -41,7 +41,7 @@ std::string temporary(const std::string& name) {
 TEST(CommandLine, HelpNamesTheCommands) {
   const Outcome help = warploom("--help");
   EXPECT_EQ(help.code, 0);
-  for (const char* command : {"explain", "run", "isa", "devices"}) EXPECT_TRUE(holds(help, command));
+  for (const char* command : {"explain", "run", "isa", "devices", "cache"}) EXPECT_TRUE(holds(help, command));
   const Outcome explain = warploom("explain --help");
   EXPECT_EQ(explain.code, 0);
   EXPECT_TRUE(holds(explain, "warploom explain [OPTIONS] PROGRAM [ARGUMENTS...]"));
@@ -105,6 +105,47 @@ TEST(Time, SaysWhenThereIsNothingToTime) {
   EXPECT_TRUE(holds(outcome, "ran for"));
   EXPECT_EQ(warploom("run --time-json /no/such/folder/file true").code, 1);
   EXPECT_TRUE(holds(shell("WARPLOOM_OBSERVE=clock " WARPLOOM_PROGRAM), "the observers are: explain, time"));
+}
+
+TEST(CommandLine, CacheIsListedBoundedAndCleared) {
+  const std::string folder = temporary("warploom-cli-cache");
+  const auto cache = [&](const std::string& arguments) {
+    return shell("WARPLOOM_CACHE=1 WARPLOOM_CACHE_DIR=" + folder + " " + WARPLOOM_CLI + " " + arguments);
+  };
+  EXPECT_EQ(cache("cache path").text, folder + "\n");
+  EXPECT_TRUE(holds(cache("cache size"), "0 files"));
+  EXPECT_TRUE(cache("cache list").text.empty());
+  EXPECT_EQ(cache("cache limit").text, "1024.0 MiB\n");
+  // Reports need the code that counts, which is compiled to the end before the program ends.
+  const auto report = [&] {
+    const Outcome o = cache(std::string("explain ") + WARPLOOM_PROGRAM);
+    EXPECT_EQ(o.code, 0) << o.text;
+    return o;
+  };
+  EXPECT_TRUE(holds(report(), "strided"));
+  const Outcome list = cache("cache list");
+  EXPECT_TRUE(holds(list, "strided(float const*, float*, int) uniform counting"));
+  EXPECT_TRUE(holds(cache("cache size"), "kernels"));
+  // The same counts from the cache.
+  const auto without_times = [](std::string text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      const std::string line = text.substr(at, end - at);
+      if (line.find(" ms") == std::string::npos && line.find(" us") == std::string::npos) out += line + "\n";
+      at = end + 1;
+    }
+    return out;
+  };
+  EXPECT_EQ(without_times(report().text), without_times(report().text));
+  EXPECT_TRUE(holds(cache("cache limit 5"), "at most 5.0 MiB"));
+  EXPECT_EQ(cache("cache limit").text, "5.0 MiB\n");
+  EXPECT_TRUE(holds(cache("cache clear"), "freed"));
+  EXPECT_TRUE(cache("cache list").text.empty());
+  EXPECT_EQ(cache("cache").code, 2);
+  EXPECT_EQ(cache("cache burn").code, 2);
+  EXPECT_EQ(cache("cache limit -3").code, 2);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(CommandLine, InstructionTable) {

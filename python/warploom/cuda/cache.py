@@ -84,7 +84,19 @@ def store(digest: str, value: Any) -> None:
         return
     # One store in 32, chosen by the digest, looks after the size.
     if int(digest[:2], 16) % 32 == 0:
-        trim(config.WARPLOOM_CACHE_MEGABYTES << 20)
+        trim(limit())
+
+
+def limit() -> int:
+    """Bytes that the cache may take: WARPLOOM_CACHE_MEGABYTES, else what `warploom cache limit` wrote, else 1 GiB."""
+    megabytes = config.WARPLOOM_CACHE_MEGABYTES
+    if megabytes < 0:
+        try:
+            with open(os.path.join(os.path.dirname(directory()), "limit"), encoding="ascii") as file:
+                megabytes = int(file.read())
+        except (OSError, ValueError):
+            megabytes = 1024
+    return megabytes << 20
 
 
 def _remove(path: str) -> None:
