@@ -15,13 +15,23 @@ enum class Exit : std::int32_t {
   to_uniform = 4,       // all lanes are together again: go on in the uniform version
   to_conservative = 5,  // a lane pattern wrapped: go on in the version without patterns
   error = 6,            // trap, assert: the block's error is set
+  split = 7,            // of the block version: its warps go on one by one, WarpContext::running stopped it
 };
 
-enum class Mode : std::int32_t { uniform = 0, masked = 1, conservative = 2 };
+// Versions of a kernel. The block version runs all warps of a block, the others one warp.
+enum class Mode : std::int32_t { uniform = 0, masked = 1, conservative = 2, block = 3 };
+inline constexpr std::size_t kModes = 4;
 
 // Where code is entered, WarpContext::entry. Values >= 0 name a block: its live-in values are in the save area.
 // kEntryResume: all values are in the save area and the lane masks say where each lane stands.
 inline constexpr std::int32_t kEntryResume = -1;
+inline constexpr std::int32_t kEntryDone = INT32_MIN;  // of the block version: the warp has ended
+
+// What warploom_run_part gives the block version: the block behind the barrier at which the warp waits, or one of
+// these.
+inline constexpr std::int32_t kPartDone = -1;
+inline constexpr std::int32_t kPartSplit = -2;
+inline constexpr std::int32_t kPartError = -3;
 
 struct WarpContext {
   std::byte* shared = nullptr;               // window of the block's shared memory
@@ -33,7 +43,9 @@ struct WarpContext {
   std::uint32_t* barrier_pending = nullptr;  // by block: lanes that continue there after the block's barrier
   std::uint32_t* sync_pending = nullptr;     // by block: lanes that wait there for other lanes of the warp
   std::uint64_t* counters = nullptr;         // of this worker, see Counters
-  void* block = nullptr;                     // the scheduler's block
+  std::byte* block_in = nullptr;   // block version: values common to all warps, as warps not yet run need them
+  std::byte* block_out = nullptr;  // and as warps that have come to the next barrier need them
+  void* block = nullptr;           // the scheduler's block
   std::int32_t entry = 0;
   std::uint32_t live = 0;        // lanes that exist and have not exited
   std::uint32_t at_barrier = 0;  // lanes that wait at the block's barrier
@@ -44,6 +56,8 @@ struct WarpContext {
   std::uint32_t transitions = 0;                                    // from uniform to masked, in this block
   std::uint32_t force_sync = 0;  // let lanes pass a warp-level wait that can never be met
   std::uint32_t spins = 0;
+  std::uint32_t parted = 0;   // block version: the warp cannot go on in it
+  std::uint32_t running = 0;  // of the first warp: the one that the block version runs
   std::uint32_t ctaid[3] = {}, nctaid[3] = {}, ntid[3] = {};
   std::uint32_t warp = 0, warps = 0;
   std::uint32_t shared_bytes = 0, dynamic_shared_bytes = 0;

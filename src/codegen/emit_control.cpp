@@ -1,9 +1,5 @@
-// Control flow of the three versions.
-//
-// Uniform version: all 32 lanes are active, branches are scalar branches; where lanes would part, the lane masks go
-// into the context and the scheduler enters the masked version. Masked version: blocks run in order, each for the lanes
-// that are pending there; loops are contiguous, so the end of a loop is the one place that goes backwards, and lanes
-// that part meet again at the first block that both reach.
+// Functions, save areas and the control flow of the versions for full warps: branches are scalar branches; where lanes
+// would part, the lane masks go into the context and the warp goes on in the masked version.
 #include <cstddef>
 
 #include "codegen/emitter.hpp"
@@ -22,8 +18,6 @@ std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Above this the masks of blocks stay in memory: as variables they would cost a phi in every block.
 constexpr std::size_t kMaxPendingVariables = 40;
-// After so many changes of version inside loops a warp stays masked until it leaves the loop.
-constexpr std::uint32_t kMaxTransitions = 64;
 
 }  // namespace
 
@@ -37,6 +31,12 @@ llvm::Value* Emitter::field(std::size_t offset, llvm::Type* type, bool invariant
   return load;
 }
 
+llvm::Value* Emitter::block_field(std::size_t offset, llvm::Type* type) {
+  llvm::LoadInst* load = b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), first_, offset));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  return load;
+}
+
 void Emitter::set_field(std::size_t offset, Value* value) { b_.CreateStore(value, field_address(offset)); }
 
 llvm::Value* Emitter::call_host(const char* name, llvm::Type* result, llvm::ArrayRef<Value*> args) {
@@ -46,6 +46,14 @@ llvm::Value* Emitter::call_host(const char* name, llvm::Type* result, llvm::Arra
   llvm::CallInst* call = b_.CreateCall(callee, args);
   call->setDoesNotThrow();
   return call;
+}
+
+// Leaves the warp's code; in the block version a warp that changes versions does so on its own.
+void Emitter::leave(Exit code) {
+  if (mode_ == Mode::block && (code == Exit::to_masked || code == Exit::to_conservative))
+    part_warp(code);
+  else
+    b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(code)));
 }
 
 void Emitter::set_debug_line(BlockId b, std::size_t i) {
@@ -142,9 +150,12 @@ void Emitter::create_function() {
   fn_->addFnAttr("denormal-fp-math", "ieee,ieee");
   fn_->addParamAttr(0, llvm::Attribute::NoAlias);
   fn_->addParamAttr(0, llvm::Attribute::NoUndef);
-  ctx_ = fn_->getArg(0);
+  // Loads of what does not change may leave loops.
+  fn_->addParamAttr(0, llvm::Attribute::getWithDereferenceableBytes(context_, sizeof(WarpContext)));
+  ctx_ = first_ = fn_->getArg(0);
   entry_ = new_block("entry");
   values_.assign(plan_.f().values.size(), nullptr);
+  if (mode_ == Mode::block) return;
   for (std::size_t b = 0; b < plan_.f().blocks.size(); ++b) blocks_.push_back(new_block("b" + llvm::Twine(b)));
 }
 
@@ -163,6 +174,11 @@ Result<void> Emitter::run() {
   }
   b_.SetInsertPoint(entry_);
   carry_ = entry_alloca(wide(b_.getInt1Ty()), "carry");
+  if (mode_ == Mode::block) {
+    WL_TRY(run_block_version());
+    separate_counters();
+    return {};
+  }
   if (masked()) {
     dispatch_ = new_block("dispatch");
     if (f.blocks.size() <= kMaxPendingVariables)
@@ -314,7 +330,8 @@ Result<void> Emitter::emit_instruction(const Inst& inst) {
       const std::size_t at = is_shared  ? offsetof(WarpContext, shared)
                              : is_local ? offsetof(WarpContext, local)
                                         : offsetof(WarpContext, params);
-      Value* window = b_.CreatePtrToInt(field(at, b_.getPtrTy(), true), b_.getInt64Ty());
+      Value* start = is_local ? field(at, b_.getPtrTy(), true) : block_field(at, b_.getPtrTy());
+      Value* window = b_.CreatePtrToInt(start, b_.getInt64Ty());
       if (want_wide) window = splat(window);
       if (is_local && want_wide) {
         std::vector<std::uint64_t> stride(32);
@@ -365,6 +382,10 @@ void Emitter::end_uniform_block(BlockId b) {
     }
     b_.CreateBr(blocks_[idx(s)]);
   };
+  if (block.ends && mode_ == Mode::block) {
+    end_warp(kPartDone);
+    return;
+  }
   if (block.ends) {
     leave(Exit::done);
     return;
@@ -466,6 +487,10 @@ void Emitter::spin_yield(BlockId header) {
 
 void Emitter::emit_barrier(BlockId b, const Inst& inst) {
   const BlockId next = plan_.f().blocks[idx(b)].succs[0];
+  if (mode_ == Mode::block) {
+    end_warp(next);
+    return;
+  }
   const ptx::Instr& p = inst.p;
   const auto scalar = [&](std::size_t k) {
     if (operand_is_uniform(p.operands[k])) return operand(inst, k, isa::Type::u32, false);
@@ -507,202 +532,6 @@ void Emitter::emit_barrier(BlockId b, const Inst& inst) {
   save(everything());
   leave(Exit::to_conservative);
   b_.SetInsertPoint(together);
-}
-
-// --- masked version
-
-void Emitter::enter_masked_block(BlockId b) {
-  const ir::Block& block = plan_.f().blocks[idx(b)];
-  llvm::BasicBlock* body = new_block("m" + llvm::Twine(b));
-  llvm::BasicBlock* skip = new_block("skip" + llvm::Twine(b));
-  b_.SetInsertPoint(blocks_[idx(b)]);
-  Value* mask = pending(b);
-  if (block.starts_with_sync) {
-    // Lanes that came earlier wait here for the rest of their member mask.
-    Value* parked_at = lane_array(offsetof(WarpContext, sync_pending), b);
-    Value* parked = b_.CreateLoad(b_.getInt32Ty(), parked_at);
-    llvm::BasicBlock* come = new_block("arrive" + llvm::Twine(b));
-    b_.CreateCondBr(b_.CreateICmpNE(mask, b_.getInt32(0)), come, skip);
-    b_.SetInsertPoint(come);
-    Value* all = b_.CreateOr(mask, parked);
-    set_pending(b, b_.getInt32(0));
-    const Inst& inst = block.insts.front();
-    const std::size_t k = inst.p.operands.size() - 1;
-    Value* need = nullptr;
-    if (operand_is_uniform(inst.p.operands[k])) {
-      need = operand(inst, k, isa::Type::b32, false);
-    } else {
-      // Each lane names its own group: wait for the union of those that stand here.
-      Value* named = operand(inst, k, isa::Type::b32, true);
-      named = b_.CreateSelect(to_lane_bits(all), named, llvm::Constant::getNullValue(named->getType()));
-      need = b_.CreateIntrinsic(llvm::Intrinsic::vector_reduce_or, {named->getType()}, {named});
-    }
-    need = b_.CreateAnd(need, field(offsetof(WarpContext, live), b_.getInt32Ty()));
-    Value* met = b_.CreateICmpEQ(b_.CreateAnd(need, b_.CreateNot(all)), b_.getInt32(0));
-    met = b_.CreateOr(met, b_.CreateICmpNE(field(offsetof(WarpContext, force_sync), b_.getInt32Ty()), b_.getInt32(0)));
-    llvm::BasicBlock* park = new_block("park" + llvm::Twine(b));
-    llvm::BasicBlock* go = new_block("go" + llvm::Twine(b));
-    b_.CreateCondBr(met, go, park);
-    b_.SetInsertPoint(park);
-    if (mode_ == Mode::conservative) {
-      b_.CreateStore(all, parked_at);
-      b_.CreateBr(skip);
-    } else {
-      // What is common to all lanes that run is not common to them and those that wait.
-      set_pending(b, mask);
-      flush_pending();
-      save(everything());
-      leave(Exit::to_conservative);
-    }
-    b_.SetInsertPoint(go);
-    b_.CreateStore(b_.getInt32(0), parked_at);
-    set_field(offsetof(WarpContext, force_sync), b_.getInt32(0));
-    mask = all;
-    b_.CreateBr(body);
-  } else {
-    b_.CreateCondBr(b_.CreateICmpNE(mask, b_.getInt32(0)), body, skip);
-  }
-  b_.SetInsertPoint(skip);
-  after_masked_block(b);
-  // A run of blocks ends at its last one; skipping the first skips all.
-  b_.SetInsertPoint(body);
-  if (!block.starts_with_sync) set_pending(b, b_.getInt32(0));
-  if (mode_ == Mode::masked && plan_.returns_to_uniform[idx(b)]) {
-    Value* full = b_.CreateICmpEQ(mask, b_.getInt32(0xFFFFFFFF));
-    if (block.loop_depth > 0) {
-      Value* few =
-          b_.CreateICmpULT(field(offsetof(WarpContext, transitions), b_.getInt32Ty()), b_.getInt32(kMaxTransitions));
-      full = b_.CreateAnd(full, few);
-    }
-    llvm::BasicBlock* together = new_block("together" + llvm::Twine(b));
-    llvm::BasicBlock* stay = new_block("stay" + llvm::Twine(b));
-    b_.CreateCondBr(full, together, stay);
-    b_.SetInsertPoint(together);
-    flush_pending();
-    save(live_at(b));
-    set_field(offsetof(WarpContext, entry), b_.getInt32(static_cast<std::uint32_t>(b)));
-    leave(Exit::to_uniform);
-    b_.SetInsertPoint(stay);
-  }
-  mask_ = mask;
-  mask_bits_ = to_lane_bits(mask);
-}
-
-// Where control goes when block b has run or was skipped: back to a loop that still has lanes, or on.
-void Emitter::after_masked_block(BlockId b) {
-  const ir::Function& f = plan_.f();
-  // A skipped block skips the blocks that go on from it.
-  BlockId last = b;
-  while (continues(last + 1)) ++last;
-  for (BlockId h = last; h >= 0; --h) {
-    if (f.blocks[idx(h)].loop_last != last || f.blocks[idx(h)].spin_loop) continue;
-    llvm::BasicBlock* on = new_block("loop_end");
-    b_.CreateCondBr(b_.CreateICmpNE(pending(h), b_.getInt32(0)), blocks_[idx(h)], on);
-    b_.SetInsertPoint(on);
-  }
-  b_.CreateBr(idx(last) + 1 < f.blocks.size() ? blocks_[idx(last) + 1] : dispatch_);
-}
-
-void Emitter::end_masked_block(BlockId b) {
-  const ir::Block& block = plan_.f().blocks[idx(b)];
-  if (continues(b + 1)) {
-    b_.CreateBr(blocks_[idx(b) + 1]);
-    return;
-  }
-  if (block.ends) {
-    set_field(offsetof(WarpContext, live),
-              b_.CreateAnd(field(offsetof(WarpContext, live), b_.getInt32Ty()), b_.CreateNot(mask_)));
-  } else if (block.ends_with_barrier) {
-    emit_barrier(b, block.insts.back());
-  } else {
-    const ptx::Instr* t = terminator(b);
-    if (block.succs.size() == 1 || t == nullptr) {
-      add_pending(block.succs[0], mask_);
-    } else if (t->op == isa::Op::bra) {
-      const Inst& inst = block.insts.back();
-      Value* taken = nullptr;
-      if (guard_is_uniform(inst))
-        taken = b_.CreateSelect(guard_scalar(inst), mask_, b_.getInt32(0));
-      else
-        taken = b_.CreateAnd(to_mask(guard_bits(inst)), mask_);
-      Value* fall = b_.CreateAnd(mask_, b_.CreateNot(taken));
-      if (plan_.counting && !guard_is_uniform(inst)) {
-        const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
-        Value* both = b_.CreateAnd(b_.CreateICmpNE(taken, b_.getInt32(0)), b_.CreateICmpNE(fall, b_.getInt32(0)));
-        add_counter(layout.site(idx(inst.site)), b_.CreateZExt(both, b_.getInt64Ty()));
-      }
-      add_pending(block.succs[0], taken);
-      add_pending(block.succs[1], fall);
-    } else {
-      const Inst& inst = block.insts.back();
-      Value* index = operand(inst, 0, isa::Type::u32, true);
-      Value* rest = mask_;
-      const std::size_t targets = block.succs.size() - (t->guard >= 0 ? 1 : 0);
-      if (t->guard >= 0) {
-        Value* g = to_mask(guard_is_uniform(inst) ? splat(guard_scalar(inst)) : guard_bits(inst));
-        add_pending(block.succs.back(), b_.CreateAnd(rest, b_.CreateNot(g)));
-        rest = b_.CreateAnd(rest, g);
-      }
-      for (std::size_t k = 0; k < targets; ++k) {
-        if (k + 1 == targets) {
-          add_pending(block.succs[k], rest);
-          break;
-        }
-        Value* here = to_mask(b_.CreateICmpEQ(index, splat(b_.getInt32(static_cast<std::uint32_t>(k)))));
-        here = b_.CreateAnd(here, rest);
-        add_pending(block.succs[k], here);
-        rest = b_.CreateAnd(rest, b_.CreateNot(here));
-      }
-    }
-  }
-  after_masked_block(b);
-  mask_ = mask_bits_ = nullptr;
-}
-
-// All blocks have had their turn: the runtime decides whether to go round again or to return.
-void Emitter::emit_dispatch() {
-  b_.SetInsertPoint(dispatch_);
-  b_.SetCurrentDebugLocation(llvm::DILocation::get(context_, 0, 0, debug_scope_));
-  if (!pending_.empty()) {
-    // The common end: nobody is left, here or anywhere.
-    Value* left = field(offsetof(WarpContext, live), b_.getInt32Ty());
-    for (llvm::AllocaInst* p : pending_) left = b_.CreateOr(left, b_.CreateLoad(b_.getInt32Ty(), p));
-    llvm::BasicBlock* finished = new_block("finished");
-    llvm::BasicBlock* decide = new_block("decide");
-    b_.CreateCondBr(b_.CreateICmpEQ(left, b_.getInt32(0)), finished, decide);
-    b_.SetInsertPoint(finished);
-    flush_pending();
-    leave(Exit::done);
-    b_.SetInsertPoint(decide);
-  }
-  flush_pending();
-  const bool spins = plan_.spins;
-  Value* code =
-      call_host("warploom_dispatch", b_.getInt32Ty(),
-                {ctx_, b_.getInt32(static_cast<std::uint32_t>(plan_.f().blocks.size())), b_.getInt32(spins ? 1 : 0)});
-  llvm::BasicBlock* again = new_block("again");
-  llvm::BasicBlock* out = new_block("return");
-  b_.CreateCondBr(b_.CreateICmpSLT(code, b_.getInt32(0)), again, out);
-  b_.SetInsertPoint(again);
-  for (std::size_t b = 0; b < pending_.size(); ++b)
-    b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b))),
-                   pending_[b]);
-  b_.CreateBr(blocks_[0]);
-  b_.SetInsertPoint(out);
-  LiveSet live;
-  if (spins) {
-    live = everything();
-  } else {
-    live.assign(plan_.f().live_in[0].size(), 0);
-    for (const ir::Block& block : plan_.f().blocks) {
-      if (!block.ends_with_barrier) continue;
-      const LiveSet more = live_at(block.succs[0]);
-      for (std::size_t w = 0; w < live.size(); ++w) live[w] |= more[w];
-    }
-  }
-  save(live);
-  set_field(offsetof(WarpContext, entry), b_.getInt32(static_cast<std::uint32_t>(kEntryResume)));
-  b_.CreateRet(code);
 }
 
 // A 32-bit lane pattern carries over to 64 bits only if no lane wraps. If one does, the warp goes on in the

@@ -28,7 +28,7 @@ bool Emitter::probe_remembered(std::size_t site, const Address& a, const Lanes& 
   factors.push_back(b_.CreateZExt(mask, b_.getInt64Ty()));
 
   const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
-  Value* counters = field(offsetof(WarpContext, counters), b_.getPtrTy(), true);
+  Value* counters = block_field(offsetof(WarpContext, counters), b_.getPtrTy());
   Value* memo = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), counters, layout.memo(site));
   Value* same = b_.getTrue();
   for (std::size_t i = 0; i < kMemoKeys; ++i) {

@@ -78,7 +78,8 @@ Emitter::Address Emitter::address(const Inst& inst, std::size_t k, Space space) 
     case Space::param: window = offsetof(WarpContext, params); break;
     default: return a;
   }
-  auto* load = llvm::cast<llvm::LoadInst>(field(window, b_.getPtrTy(), true));
+  auto* load = llvm::cast<llvm::LoadInst>(a.space == Space::local ? field(window, b_.getPtrTy(), true)
+                                                                  : block_field(window, b_.getPtrTy()));
   // Shared and local windows begin at a multiple of 64; saying so lets alignment tests fold away.
   if (a.space != Space::param)
     load->setMetadata(llvm::LLVMContext::MD_align,

@@ -18,7 +18,7 @@ std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
 void Emitter::add_counter(std::size_t index, Value* amount) {
-  Value* base = field(offsetof(WarpContext, counters), b_.getPtrTy(), true);
+  Value* base = block_field(offsetof(WarpContext, counters), b_.getPtrTy());
   Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), base, index);
   llvm::LoadInst* old = b_.CreateLoad(b_.getInt64Ty(), at);
   llvm::StoreInst* store = b_.CreateStore(b_.CreateAdd(old, amount), at);
@@ -263,7 +263,7 @@ void Emitter::count_by_address(const Inst& inst, const Address& a, const Lanes& 
   const std::uint32_t what = static_cast<std::uint32_t>(a.space) | static_cast<std::uint32_t>(kind) << 8;
   call_host("warploom_count", b_.getVoidTy(),
             {ctx_, at, mask_or_all(lanes), b_.getInt32(bytes), b_.getInt32(what),
-             b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), field(offsetof(WarpContext, counters), b_.getPtrTy(), true),
+             b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), block_field(offsetof(WarpContext, counters), b_.getPtrTy()),
                                            site)});
 }
 

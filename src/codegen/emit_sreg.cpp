@@ -16,7 +16,7 @@ llvm::Value* Emitter::special_register(const std::string& name, Type type, bool 
     return want_wide && !v->getType()->isVectorTy() ? splat(v) : v;
   };
   const auto axis_of = [&](std::string_view n) -> std::size_t { return n.back() == 'y' ? 1 : n.back() == 'z' ? 2 : 0; };
-  const auto u32_field = [&](std::size_t at) { return widen(field(at, b_.getInt32Ty(), true), Type::u32); };
+  const auto u32_field = [&](std::size_t at) { return widen(block_field(at, b_.getInt32Ty()), Type::u32); };
   const auto lane_values = [&](auto f) {
     std::vector<std::uint32_t> lanes;
     for (std::uint32_t l = 0; l < 32; ++l) lanes.push_back(f(l));
@@ -47,13 +47,13 @@ llvm::Value* Emitter::special_register(const std::string& name, Type type, bool 
   if (name.starts_with("%ntid")) return u32_field(offsetof(WarpContext, ntid) + axis_of(name) * 4);
   if (name.starts_with("%nctaid")) return u32_field(offsetof(WarpContext, nctaid) + axis_of(name) * 4);
   if (name.starts_with("%ctaid")) return u32_field(offsetof(WarpContext, ctaid) + axis_of(name) * 4);
-  if (name == "%warpid") return u32_field(offsetof(WarpContext, warp));
+  if (name == "%warpid") return widen(field(offsetof(WarpContext, warp), b_.getInt32Ty(), true), Type::u32);
   if (name == "%nwarpid") return u32_field(offsetof(WarpContext, warps));
   if (name == "%smid") return u32_field(offsetof(WarpContext, smid));
   if (name == "%dynamic_smem_size") return u32_field(offsetof(WarpContext, dynamic_shared_bytes));
   if (name == "%total_smem_size" || name == "%aggr_smem_size") return u32_field(offsetof(WarpContext, shared_bytes));
-  if (name == "%gridid") return widen(field(offsetof(WarpContext, grid_id), b_.getInt64Ty(), true), Type::u64);
-  if (name == ir::kBarrierPopc) return u32_field(offsetof(WarpContext, barrier_popc));
+  if (name == "%gridid") return widen(block_field(offsetof(WarpContext, grid_id), b_.getInt64Ty()), Type::u64);
+  if (name == ir::kBarrierPopc) return widen(field(offsetof(WarpContext, barrier_popc), b_.getInt32Ty()), Type::u32);
   if (name == ir::kBarrierAnd || name == ir::kBarrierOr) {
     const std::size_t at =
         name == ir::kBarrierAnd ? offsetof(WarpContext, barrier_and) : offsetof(WarpContext, barrier_or);

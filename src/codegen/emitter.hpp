@@ -89,12 +89,14 @@ class Emitter {
   Value* to_mask(Value* bits) { return b_.CreateBitCast(bits, b_.getInt32Ty()); }
   Value* to_lane_bits(Value* mask) { return b_.CreateBitCast(mask, wide(b_.getInt1Ty())); }
   Value* field(std::size_t offset, llvm::Type* type, bool invariant = false);
+  // A field that never changes and is the same for all warps of a block.
+  Value* block_field(std::size_t offset, llvm::Type* type);
   void set_field(std::size_t offset, Value* value);
   Value* field_address(std::size_t offset);
   llvm::BasicBlock* new_block(const llvm::Twine& name) { return llvm::BasicBlock::Create(context_, name, fn_); }
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const llvm::Twine& name);
   Value* call_host(const char* name, llvm::Type* result, llvm::ArrayRef<Value*> args);
-  void leave(Exit code) { b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(code))); }
+  void leave(Exit code);
   void set_debug_line(ir::BlockId b, std::size_t i);
   Diag unsupported(const ir::Inst& inst, const std::string& reason) const;
 
@@ -125,6 +127,18 @@ class Emitter {
     return static_cast<std::size_t>(b) < all.size() && all[static_cast<std::size_t>(b)];
   }
   [[nodiscard]] const ptx::Instr* terminator(ir::BlockId b) const;
+
+  // emit_block_version.cpp
+  Result<void> run_block_version();
+  Result<void> emit_region(std::size_t number, const std::vector<llvm::BasicBlock*>& starts);
+  void go_to_region(const Region& from, ir::BlockId next, const std::vector<llvm::BasicBlock*>& starts);
+  void end_warp(ir::BlockId next);  // the warp is at the barrier before `next`, or done
+  void part_warp(Exit reason);
+  Value* block_slot(ir::ValueId v, std::size_t area);
+  void store_block_value(ir::ValueId v, std::size_t area);
+  [[nodiscard]] std::vector<ir::ValueId> changed_block_values(const Region& r, ir::BlockId next) const;
+  // Live values at a block that each warp has for itself, and that are in `among` if given.
+  [[nodiscard]] LiveSet warp_values(ir::BlockId at, const LiveSet* among) const;
 
   // emit_memory.cpp
   Address address(const ir::Inst& inst, std::size_t k, isa::Space space);
@@ -176,7 +190,7 @@ class Emitter {
   void check_alignment(const ir::Inst& inst, const Address& a, const Lanes& lanes);
   void check_access(const ir::Inst& inst, const Address& a, const Lanes& lanes);
 
-  [[nodiscard]] bool masked() const { return mode_ != Mode::uniform; }
+  [[nodiscard]] bool masked() const { return mode_ == Mode::masked || mode_ == Mode::conservative; }
 
   const KernelPlan& plan_;
   const Mode mode_;
@@ -189,7 +203,8 @@ class Emitter {
   llvm::IRBuilder<> b_;
   std::string function_name_;
   llvm::Function* fn_ = nullptr;
-  Value* ctx_ = nullptr;
+  Value* ctx_ = nullptr;    // of the warp
+  Value* first_ = nullptr;  // of the block's first warp; of the warp, in versions for one
   llvm::DISubprogram* debug_scope_ = nullptr;
   llvm::MDNode* counter_scope_ = nullptr;  // alias scope of the probe counters
   std::vector<llvm::AllocaInst*> values_;
@@ -200,6 +215,11 @@ class Emitter {
   llvm::BasicBlock* entry_ = nullptr;
   Value* mask_ = nullptr;  // active lanes of the block being emitted, nullptr: all
   Value* mask_bits_ = nullptr;
+  // Of the region of the block version being emitted.
+  std::size_t region_ = 0;
+  llvm::Instruction* warps_ = nullptr;
+  llvm::PHINode* part_ = nullptr;
+  std::map<ir::BlockId, llvm::BasicBlock*> region_exit_;
   ir::BlockId block_ = 0;  // block being emitted
   std::size_t index_ = 0;  // instruction being emitted
 };

@@ -78,8 +78,8 @@ struct KernelCode::Impl {
   std::span<const HostSymbol> symbols;
   GlobalResolver globals;
   std::atomic<bool> abandoned{false};
-  std::array<std::atomic<CodeEntry>, 3> entries{};
-  std::array<Version, 3> versions;
+  std::array<std::atomic<CodeEntry>, kModes> entries{};
+  std::array<Version, kModes> versions;
   std::vector<StaticCount> no_counts;
 
   void* resolve(const std::string& name) {
@@ -168,12 +168,12 @@ void KernelCode::request(Mode mode) {
                               urgency);
   };
   submit(mode, Urgency::wanted);
-  if (mode == Mode::uniform && plan_->parts) submit(Mode::masked, Urgency::likely);
+  if (mode == plan_->main_mode() && plan_->parts) submit(Mode::masked, Urgency::likely);
 }
 
 Result<CodeEntry> KernelCode::entry(Mode mode) {
   if (CodeEntry e = ready(mode)) return e;
-  if (mode == Mode::uniform && plan_->parts) request(mode);
+  if (mode == plan_->main_mode() && plan_->parts) request(mode);
   Impl::Version& version = impl_->versions[static_cast<std::size_t>(mode)];
   version.wait.begin();
   CompilePool::get().finish(std::shared_ptr<CompileTask>(impl_, &version));
@@ -183,7 +183,9 @@ Result<CodeEntry> KernelCode::entry(Mode mode) {
 }
 
 const std::vector<StaticCount>& KernelCode::static_counts() const {
-  return ready(Mode::uniform) != nullptr ? impl_->versions[0].compiled.static_counts : impl_->no_counts;
+  const Mode mode = plan_->main_mode();
+  return ready(mode) != nullptr ? impl_->versions[static_cast<std::size_t>(mode)].compiled.static_counts
+                                : impl_->no_counts;
 }
 
 CodeStatistics code_statistics() { return {compiled_count, loaded_count}; }

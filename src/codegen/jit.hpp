@@ -37,8 +37,9 @@ class KernelCode {
   KernelCode(const KernelCode&) = delete;
   KernelCode& operator=(const KernelCode&) = delete;
 
-  // Starts to compile a version in the background, unless it is there or on its way; returns at once. With the uniform
-  // version comes the masked one, at low priority, where lanes are likely to part. Errors are kept for entry().
+  // Starts to compile a version in the background, unless it is there or on its way; returns at once. With the
+  // version for full warps comes the masked one, at low priority, where lanes are likely to part. Errors are kept for
+  // entry().
   void request(Mode mode);
   // Entry of a version if it is compiled, else nullptr.
   [[nodiscard]] CodeEntry ready(Mode mode) const {
@@ -66,7 +67,7 @@ class KernelCode {
   struct Impl;
   std::shared_ptr<Impl> impl_;  // shared with background threads
   std::shared_ptr<KernelPlan> plan_;
-  const std::array<std::atomic<CodeEntry>, 3>& entries_;
+  const std::array<std::atomic<CodeEntry>, kModes>& entries_;
   const std::uint64_t id_;
 };
 

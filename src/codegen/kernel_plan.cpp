@@ -5,6 +5,7 @@
 
 #include "ir/cfg.hpp"
 #include "ir/webs.hpp"
+#include "passes/block_uniform.hpp"
 
 namespace warploom::codegen {
 
@@ -56,6 +57,43 @@ bool parts_lanes(const ir::Function& f, const passes::Shapes& shapes, std::size_
   bool varying = false;
   ir::for_each_use(block.insts.back(), [&](ValueId v) { varying = varying || !shapes.of[idx(v)].uniform(); });
   return varying;
+}
+
+// The block version repeats code that several barriers lead to; more than this is not worth its compile time.
+constexpr std::size_t kMaxRegionInsts = 400;
+
+std::vector<Region> find_regions(const ir::Function& f) {
+  std::vector<Region> regions;
+  std::vector<BlockId> entries{0};
+  std::size_t insts = 0, once = 0;
+  for (const ir::Block& b : f.blocks) once += b.insts.size();
+  for (std::size_t r = 0; r < entries.size(); ++r) {
+    Region region;
+    region.entry = entries[r];
+    region.blocks.assign(f.blocks.size(), false);
+    region.defs.assign(f.live_in[0].size(), 0);
+    std::vector<BlockId> todo{region.entry};
+    region.blocks[idx(region.entry)] = true;
+    while (!todo.empty()) {
+      const ir::Block& b = f.blocks[idx(todo.back())];
+      todo.pop_back();
+      insts += b.insts.size();
+      for (const Inst& i : b.insts)
+        ir::for_each_def(i, [&](ValueId v) { region.defs[idx(v) / 64] |= std::uint64_t{1} << (idx(v) % 64); });
+      for (BlockId s : b.succs) {
+        if (b.ends_with_barrier) {
+          if (std::find(region.exits.begin(), region.exits.end(), s) == region.exits.end()) region.exits.push_back(s);
+          if (std::find(entries.begin(), entries.end(), s) == entries.end()) entries.push_back(s);
+        } else if (!region.blocks[idx(s)]) {
+          region.blocks[idx(s)] = true;
+          todo.push_back(s);
+        }
+      }
+    }
+    regions.push_back(std::move(region));
+    if (insts > 2 * once + kMaxRegionInsts) return {};
+  }
+  return regions;
 }
 
 }  // namespace
@@ -167,6 +205,15 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
           o[0].kind != ptx::Operand::Kind::imm || o[0].imm != 0)
         plan->plain_barriers = false;
     }
+
+  if (!plan->spins && !checking && (f.barriers == 0 || plan->plain_barriers)) plan->regions = find_regions(f);
+  if (plan->has_block_version()) {
+    plan->block_uniform = passes::find_block_uniform(f, plan->prepared.shapes);
+    plan->block_slots.resize(values);
+    for (std::size_t v = 0; v < values; ++v)
+      if (plan->crosses[v] && plan->block_uniform[v])
+        place(plan->block_slots[v], slot_size(plan->storage[v], false), plan->block_slot_bytes);
+  }
 
   auto& function_blocks = plan->prepared.function->blocks;
   for (std::size_t b = 0; b < blocks; ++b)

@@ -11,6 +11,14 @@ struct Slot {
   std::uint32_t offset = 0, bytes = 0;
 };
 
+// What a warp of a block runs between two barriers.
+struct Region {
+  ir::BlockId entry = 0;
+  std::vector<char> blocks;         // by block: can be reached without a barrier
+  std::vector<ir::BlockId> exits;   // blocks behind the barriers it ends with
+  std::vector<std::uint64_t> defs;  // bit set of values that it may write
+};
+
 struct KernelPlan {
   passes::Prepared prepared;
   passes::BlockShape block;
@@ -30,6 +38,12 @@ struct KernelPlan {
   bool spins = false;                // some loop may wait for other threads
   bool parts = false;                // lanes are likely to part: a branch that is no mere bounds guard may part them
 
+  // Regions of the block version, the kernel's start first; empty when there is no such version.
+  std::vector<Region> regions;
+  std::vector<char> block_uniform;  // by value: the same in all warps of a block
+  std::vector<Slot> block_slots;    // of those that cross blocks, in WarpContext::block_in and block_out
+  std::uint32_t block_slot_bytes = 0;
+
   // Every barrier is `bar.sync 0` of the whole block: warps that all stop there need no bookkeeping.
   bool plain_barriers = false;
 
@@ -38,6 +52,9 @@ struct KernelPlan {
   std::vector<std::string> global_names;  // module variables the code refers to
 
   [[nodiscard]] const ir::Function& f() const { return *prepared.function; }
+  [[nodiscard]] bool has_block_version() const { return !regions.empty(); }
+  // The version that full warps begin in.
+  [[nodiscard]] Mode main_mode() const { return has_block_version() ? Mode::block : Mode::uniform; }
 };
 
 std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes::BlockShape& block, bool counting,

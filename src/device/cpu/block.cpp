@@ -166,6 +166,7 @@ void BlockState::reset_warp(std::uint32_t w) {
   state_[w] = WarpState::ready;
   mode_[w] = grid_->start_conservative ? Mode::conservative : lanes == 32 ? Mode::uniform : Mode::masked;
   if (mode_[w] != Mode::uniform) c.pending[0] = c.live;
+  c.parted = lanes == 32 ? 0 : 1;
 }
 
 void BlockState::start(std::uint64_t number) {
@@ -186,6 +187,7 @@ void BlockState::start(std::uint64_t number) {
   } else if (threads_ % 32 != 0) {
     reset_warp(warp_count_ - 1);
   }
+  fresh_ = threads_ >= 32 && !grid_->start_conservative && grid_->code->plan().has_block_version();
 }
 
 void BlockState::setup_warps() {
@@ -195,7 +197,8 @@ void BlockState::setup_warps() {
   const std::size_t slots = round_up(plan.slot_bytes, 64), wide = round_up(plan.wide_slot_bytes, 64);
   const std::size_t context = round_up(sizeof(WarpContext), 64);
   const std::size_t each = context + slots + 3 * masks;
-  const std::size_t total = (each + wide) * warp_count_ + 128;
+  const std::size_t common = round_up(plan.block_slot_bytes, 64);
+  const std::size_t total = (each + wide) * warp_count_ + 2 * common + 128;
   if (warp_storage_bytes_ < total) {
     warp_storage_ = std::make_unique_for_overwrite<std::byte[]>(total);
     warp_storage_bytes_ = total;
@@ -206,7 +209,8 @@ void BlockState::setup_warps() {
   warps_ = reinterpret_cast<WarpContext*>(base);
   std::byte* rest = base + context * warp_count_;
   static_assert(sizeof(WarpContext) % 64 == 0);
-  std::byte* wide_rest = rest + (slots + 3 * masks) * warp_count_;
+  std::byte* block_in = rest + (slots + 3 * masks) * warp_count_;
+  std::byte* wide_rest = block_in + 2 * common;
   for (std::uint32_t w = 0; w < warp_count_; ++w) {
     auto* c = new (&warps_[w]) WarpContext();
     c->slots = rest;
@@ -216,6 +220,8 @@ void BlockState::setup_warps() {
     std::memset(rest + slots, 0, 3 * masks);
     rest += slots + 3 * masks;
     c->wide_slots = wide_rest + wide * w;
+    c->block_in = block_in;
+    c->block_out = block_in + common;
     c->block = this;
     c->shared = window_;
     c->local = local_base_ + std::size_t{w} * 32 * plan.f().local_bytes;
@@ -319,6 +325,117 @@ std::int32_t BlockState::step(std::uint32_t w) {
   }
 }
 
+// The warp leaves a barrier.
+void BlockState::let_go_on(WarpContext& c) {
+  c.at_barrier = 0;
+  for (std::size_t k = 0; k < grid_->code->plan().f().blocks.size(); ++k) {
+    c.pending[k] |= c.barrier_pending[k];
+    c.barrier_pending[k] = 0;
+  }
+}
+
+// Runs one warp of the block version on its own to the next barrier; context.hpp says what comes back.
+std::int32_t BlockState::run_part(WarpContext& c, std::int32_t reason) {
+  const codegen::KernelPlan& plan = grid_->code->plan();
+  const std::uint32_t w = c.warp;
+  if (c.parted == 0) mode_[w] = Mode::uniform;
+  irregular_ = true;
+  switch (static_cast<Exit>(reason)) {
+    case Exit::to_masked:
+      mode_[w] = Mode::masked;
+      ++c.transitions;
+      break;
+    case Exit::to_conservative:
+      mode_[w] = Mode::conservative;
+      convert_to_conservative(c);
+      c.entry = codegen::kEntryResume;
+      break;
+    default:
+      if (mode_[w] != Mode::uniform) let_go_on(c);
+  }
+  part_exit_ = static_cast<Exit>(step(w));
+  if (part_exit_ == Exit::done) {
+    c.entry = codegen::kEntryDone;
+    return codegen::kPartDone;
+  }
+  if (part_exit_ == Exit::error || grid_->failed.load(std::memory_order_relaxed)) return codegen::kPartError;
+  if (part_exit_ != Exit::barrier) return codegen::kPartSplit;
+  std::int32_t next = c.entry;
+  if (mode_[w] != Mode::uniform) {
+    // Whole: every lane that lives waits, and all in one place.
+    if (c.at_barrier != c.live) return codegen::kPartSplit;
+    next = -1;
+    for (std::size_t k = 0; k < plan.f().blocks.size(); ++k) {
+      if (c.barrier_pending[k] == 0) continue;
+      if (next >= 0) return codegen::kPartSplit;
+      next = static_cast<std::int32_t>(k);
+    }
+  }
+  const bool wide = mode_[w] == Mode::conservative;
+  for (std::size_t v = 0; v < plan.block_uniform.size(); ++v)
+    if (plan.block_uniform[v] && plan.crosses[v])
+      std::memcpy(c.block_out + plan.block_slots[v].offset,
+                  wide ? c.wide_slots + plan.wide_slots[v].offset : c.slots + plan.slots[v].offset,
+                  plan.storage[v] == isa::Type::pred ? 4 : isa::bytes(plan.storage[v]));
+  if (mode_[w] == Mode::masked && c.live == 0xFFFFFFFF) {
+    c.barrier_pending[next] = 0;
+    c.at_barrier = 0;
+    c.entry = next;
+    mode_[w] = Mode::uniform;
+  }
+  c.parted = mode_[w] == Mode::uniform ? 0 : 1;
+  return next;
+}
+
+void BlockState::set_block_values(WarpContext& c, const std::byte* area) {
+  const codegen::KernelPlan& plan = grid_->code->plan();
+  for (std::size_t v = 0; v < plan.block_uniform.size(); ++v)
+    if (plan.block_uniform[v] && plan.crosses[v])
+      std::memcpy(c.slots + plan.slots[v].offset, area + plan.block_slots[v].offset, plan.block_slots[v].bytes);
+}
+
+// From the block version to warps of their own. Warps before `stopped` have come to a barrier or ended, those behind it
+// stand at the start of the region.
+void BlockState::split_block(std::uint32_t stopped) {
+  irregular_ = true;
+  for (std::uint32_t w = 0; w < warp_count_; ++w) {
+    WarpContext& c = warps_[w];
+    if (w == stopped) continue;
+    if (c.parted == 0) {
+      mode_[w] = Mode::uniform;
+      set_block_values(c, w < stopped ? c.block_out : c.block_in);
+    }
+    if (w > stopped) {
+      if (c.parted != 0) let_go_on(c);
+      state_[w] = WarpState::ready;
+    } else if (c.entry == codegen::kEntryDone) {
+      state_[w] = WarpState::done;
+    } else {
+      state_[w] = WarpState::waiting;
+      c.barrier_id = c.barrier_threads = 0;
+      barriers_[0].any = true;
+      barriers_[0].arrived += static_cast<std::uint32_t>(std::popcount(c.live));
+    }
+  }
+}
+
+Exit BlockState::run_block_version() {
+  fresh_ = false;
+  codegen::CodeEntry code = grid_->code->ready(Mode::block);
+  if (code == nullptr) {
+    auto compiled = grid_->code->entry(Mode::block);
+    if (!compiled) {
+      grid_->fail(std::move(compiled.error()));
+      return Exit::error;
+    }
+    code = *compiled;
+  }
+  in_block_version_ = true;
+  const auto exit = static_cast<Exit>(code(warps_));
+  in_block_version_ = false;
+  return exit;
+}
+
 BlockState::Progress BlockState::run() { return run_guarded(nullptr); }
 BlockState::Progress BlockState::run(BlockRange& range) { return run_guarded(&range); }
 
@@ -326,6 +443,8 @@ BlockState::Progress BlockState::run_guarded(BlockRange* range) {
   FaultPoint fault;
   if (sigsetjmp(fault.jump, 0) != 0) {
     arm_fault_point(nullptr);
+    if (in_block_version_) current_ = warps_[0].running;
+    in_block_version_ = false;
     report_fault(fault);
     laid_out_for_ = 0;  // lane masks are in an unknown state
     return Progress::failed;
@@ -376,12 +495,23 @@ std::uint32_t BlockState::run_rounds(Exit& exit) {
 }
 
 BlockState::Progress BlockState::run_warps() {
-  for (;;) {
-    bool progress = false, any_left = false;
-    std::uint32_t stopped = warp_count_;
-    Exit stop = Exit::done;
-    if (plain_ && (!irregular_ || std::all_of(state_.begin(), state_.begin() + warp_count_,
-                                              [](WarpState s) { return s == WarpState::ready; }))) {
+  std::uint32_t stopped = warp_count_;
+  Exit stop = Exit::done;
+  bool begun = false;
+  if (fresh_) {
+    stop = run_block_version();
+    if (stop == Exit::done) return Progress::done;
+    if (stop == Exit::error) return Progress::failed;
+    stopped = warps_[0].running;
+    stop = part_exit_;
+    split_block(stopped);
+    begun = true;
+  }
+  for (;; stopped = warp_count_, begun = false) {
+    bool progress = begun, any_left = false;
+    if (!begun && plain_ && (!irregular_ || std::all_of(state_.begin(), state_.begin() + warp_count_, [](WarpState s) {
+          return s == WarpState::ready;
+        }))) {
       stopped = run_rounds(stop);
       if (stopped == warp_count_) return Progress::done;
       progress = stopped != 0;
@@ -472,12 +602,7 @@ bool BlockState::release_barriers() {
       c.barrier_and = b.all_true ? 1 : 0;
       c.barrier_or = b.any_true ? 1 : 0;
       c.barrier_true = 0;
-      if (mode_[w] == Mode::uniform) continue;
-      c.at_barrier = 0;
-      for (std::size_t k = 0; k < grid_->code->plan().f().blocks.size(); ++k) {
-        c.pending[k] |= c.barrier_pending[k];
-        c.barrier_pending[k] = 0;
-      }
+      if (mode_[w] != Mode::uniform) let_go_on(c);
     }
     b = {};
     released = true;

@@ -91,6 +91,7 @@ class BlockState {
   Grid& grid() { return *grid_; }
   // Called by generated code.
   void arrive(std::int32_t id, std::int32_t threads, std::uint32_t mask);
+  std::int32_t run_part(codegen::WarpContext& c, std::int32_t reason);
   void fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std::string what, std::string remedy,
                ir::BlockId block, std::size_t inst);
 
@@ -115,6 +116,10 @@ class BlockState {
   Progress run_guarded(BlockRange* range);
   std::uint32_t run_rounds(codegen::Exit& exit);
   std::int32_t step(std::uint32_t w);
+  codegen::Exit run_block_version();
+  void split_block(std::uint32_t stopped);
+  void set_block_values(codegen::WarpContext& c, const std::byte* area);
+  void let_go_on(codegen::WarpContext& c);
   bool release_barriers();
   void convert_to_conservative(codegen::WarpContext& c);
   void report_fault(const FaultPoint& fault);
@@ -136,7 +141,10 @@ class BlockState {
   bool plain_ = false;      // rounds from barrier to barrier need no bookkeeping
   bool irregular_ = false;  // some warp left the regular course: all state must be reset before the next block
   std::array<Barrier, 16> barriers_{};
-  std::uint32_t current_ = 0;       // warp being run
+  std::uint32_t current_ = 0;  // warp being run
+  bool fresh_ = false;         // no warp has begun
+  bool in_block_version_ = false;
+  codegen::Exit part_exit_{};       // how the warp ended that split the block
   std::uint64_t laid_out_for_ = 0;  // KernelCode::id
   std::array<std::uint32_t, 3> laid_out_block_{};
 };

@@ -260,7 +260,7 @@ void CpuDevice::request_versions(codegen::KernelCode& code, const Launch& launch
     return;
   }
   const std::uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
-  if (threads >= 32) request(codegen::Mode::uniform);
+  if (threads >= 32) request(code.plan().main_mode());
   if (threads % 32 != 0) request(codegen::Mode::masked);
 }
 

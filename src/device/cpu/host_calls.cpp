@@ -37,6 +37,11 @@ std::int32_t warploom_dispatch(WarpContext* c, std::int32_t blocks, std::int32_t
   return static_cast<std::int32_t>(Exit::barrier);
 }
 
+// A warp of the block version that cannot go on in it.
+std::int32_t warploom_run_part(WarpContext* c, std::int32_t reason) {
+  return static_cast<warploom::device::BlockState*>(c->block)->run_part(*c, reason);
+}
+
 void warploom_match(const std::uint64_t* values, const std::uint32_t* members, std::uint32_t active, std::uint32_t all,
                     std::uint32_t* out, std::uint32_t* agree) {
   *agree = 0;
@@ -257,6 +262,7 @@ std::span<const codegen::HostSymbol> host_symbols() {
   }
   static const std::vector<codegen::HostSymbol> symbols = {
       WL_SYMBOL(warploom_dispatch),
+      WL_SYMBOL(warploom_run_part),
       WL_SYMBOL(warploom_match),
       WL_SYMBOL(warploom_redux),
       WL_SYMBOL(warploom_globaltimer),

@@ -1,0 +1,79 @@
+// Data flow from parameters and constants, cut where warps may take different ways.
+#include "passes/block_uniform.hpp"
+
+#include "ir/cfg.hpp"
+#include "ir/webs.hpp"
+#include "passes/shape_ops.hpp"
+
+namespace warploom::passes {
+
+using ir::BlockId;
+using ir::Inst;
+using ir::ValueId;
+
+namespace {
+
+std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+bool names_warp(const Inst& inst) {
+  for (const ptx::Operand& o : inst.p.operands)
+    if (o.kind == ptx::Operand::Kind::sreg && o.symbol == "%warpid") return true;
+  return false;
+}
+
+// Blocks that lie behind branch `b` and before the place where its ways meet.
+void add_region(const ir::Function& f, BlockId b, BlockId join, std::vector<char>& in) {
+  std::vector<char> seen(f.blocks.size(), false);
+  std::vector<BlockId> todo;
+  const auto push = [&](BlockId s) {
+    if (s == join || seen[idx(s)]) return;
+    seen[idx(s)] = true;
+    todo.push_back(s);
+  };
+  for (BlockId s : f.blocks[idx(b)].succs) push(s);
+  while (!todo.empty()) {
+    const BlockId x = todo.back();
+    todo.pop_back();
+    in[idx(x)] = true;
+    for (BlockId s : f.blocks[idx(x)].succs) push(s);
+  }
+}
+
+}  // namespace
+
+std::vector<char> find_block_uniform(const ir::Function& f, const Shapes& shapes) {
+  std::vector<char> same(f.values.size());
+  for (std::size_t v = 0; v < same.size(); ++v) same[v] = shapes.of[v].uniform();
+  const std::vector<BlockId> ipdom = ir::post_dominators(f);
+  const auto all_sources = [&](const Inst& i) {
+    bool all = true;
+    ir::for_each_use(i, [&](ValueId v) { all = all && same[idx(v)]; });
+    return all;
+  };
+  std::vector<char> apart(f.blocks.size(), false);  // blocks that warps may or may not pass
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t b = 0; b < f.blocks.size(); ++b) {
+      const ir::Block& block = f.blocks[b];
+      for (const Inst& i : block.insts) {
+        const bool keeps = keeps_invariance(f, i) && !names_warp(i) && all_sources(i);
+        ir::for_each_def(i, [&](ValueId v) {
+          if (!same[idx(v)]) return;
+          const bool one_way = f.values[idx(v)].defs == 1 && !f.is_live_in(0, v);
+          if (keeps && (one_way || !apart[b])) return;
+          same[idx(v)] = false;
+          changed = true;
+        });
+      }
+      if (block.succs.size() < 2 || all_sources(block.insts.back())) continue;
+      std::vector<char> more = apart;
+      add_region(f, static_cast<BlockId>(b), ipdom[b], more);
+      if (more == apart) continue;
+      apart = std::move(more);
+      changed = true;
+    }
+  }
+  return same;
+}
+
+}  // namespace warploom::passes
