@@ -5,6 +5,7 @@
 
 #include "api/observers.hpp"
 #include "api/state.hpp"
+#include "runtime/names.hpp"
 
 namespace warploom {
 namespace {
@@ -37,6 +38,17 @@ unsigned count(const char* name, unsigned otherwise) {
   return value;
 }
 
+device::DumpOptions dump_options() {
+  device::DumpOptions out;
+  out.folder = variable("WARPLOOM_DUMP");
+  const std::string kernel(variable("WARPLOOM_DUMP_KERNEL"));
+  if (!kernel.empty())
+    out.wanted = [kernel](const std::string& name) {
+      return static_cast<bool>(runtime::find_name({name}, kernel, "kernel", ""));
+    };
+  return out;
+}
+
 device::CpuOptions cpu_options(const DeviceOptions& options) {
   device::CpuOptions out;
   out.threads = count("WARPLOOM_THREADS", options.threads);
@@ -45,6 +57,7 @@ device::CpuOptions cpu_options(const DeviceOptions& options) {
   out.deterministic = flag("WARPLOOM_DETERMINISTIC", options.deterministic);
   out.unoptimised = flag("WARPLOOM_UNOPTIMISED", options.unoptimised);
   out.memory_limit = options.memory_limit;
+  out.dump = dump_options();
   return out;
 }
 

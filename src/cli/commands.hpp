@@ -19,6 +19,8 @@ struct RunOptions {
   bool deterministic = false;
   bool time = false;
   std::string time_json_file;
+  std::string dump_folder;
+  std::string dump_kernel;
   std::string gpu;
 };
 

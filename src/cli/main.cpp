@@ -66,6 +66,15 @@ int parse_and_run(int argc, char** argv) {
   run_command->add_option("--time-json", run.time_json_file, "the same, and write the times as JSON to this file")
       ->type_name("FILE");
 
+  CLI::Option* dump =
+      run_command
+          ->add_option("--dump", run.dump_folder,
+                       "write PTX, IR after each pass, LLVM IR and assembly of each kernel launched to this folder")
+          ->type_name("DIR");
+  run_command->add_option("--kernel", run.dump_kernel, "dump only this one, by its C++ or PTX name")
+      ->type_name("NAME")
+      ->needs(dump);
+
   std::string instruction;
   bool json = false;
   CLI::App* isa_command = app.add_subcommand("isa", "list PTX instructions, or the forms of one");

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unistd.h>
 
 #include "cli/commands.hpp"
@@ -64,25 +65,62 @@ class ReportFile {
   std::string path_;
 };
 
+// Kernels whose files were written to a folder since a time.
+std::size_t dumps_since(const std::string& folder, std::filesystem::file_time_type start) {
+  std::size_t count = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto written = std::filesystem::last_write_time(entry.path() / "kernel.ptx", error);
+    if (!error && written >= start) ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 int run(const RunOptions& options) {
-  auto environment = environment_of(options);
-  if (!options.time && options.time_json_file.empty()) return run_program(options.command, environment);
   if (options.command.empty()) return run_program({}, {});
-  const ReportFile times(options.time_json_file);
-  if (times.path().empty()) return 1;
-  environment["WARPLOOM_OBSERVE"] = "time";
-  environment["WARPLOOM_TIMES_JSON"] = times.path();
+  auto environment = environment_of(options);
+  std::optional<ReportFile> times;
+  if (options.time || !options.time_json_file.empty()) {
+    times.emplace(options.time_json_file);
+    if (times->path().empty()) return 1;
+    environment["WARPLOOM_OBSERVE"] = "time";
+    environment["WARPLOOM_TIMES_JSON"] = times->path();
+  }
+  // Time stamps of files are coarse.
+  const auto before = std::filesystem::file_time_type::clock::now() - std::chrono::milliseconds(20);
+  if (!options.dump_folder.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.dump_folder, error);
+    if (error) {
+      std::fprintf(stderr, "warploom: cannot make \"%s\": %s\n", options.dump_folder.c_str(), error.message().c_str());
+      return 1;
+    }
+    environment["WARPLOOM_DUMP"] = std::filesystem::absolute(options.dump_folder).string();
+    if (!options.dump_kernel.empty()) environment["WARPLOOM_DUMP_KERNEL"] = options.dump_kernel;
+  }
   const auto start = std::chrono::steady_clock::now();
   const int code = run_program(options.command, environment);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   if (code == kCannotRun) return code;
-  if (!times.has_kernels())
-    std::fprintf(stderr,
-                 "warploom: no kernel times, because the program launched no kernel through Warploom or ended "
-                 "abnormally\n");
-  std::fprintf(stderr, "warploom: the program ran for %.3f s\n", elapsed.count());
+  if (!options.dump_folder.empty()) {
+    const std::size_t count = dumps_since(options.dump_folder, before);
+    const std::string named = options.dump_kernel.empty() ? "" : " named \"" + options.dump_kernel + "\"";
+    if (count == 0)
+      std::fprintf(stderr, "warploom: nothing dumped, because the program launched no kernel%s through Warploom\n",
+                   named.c_str());
+    else
+      std::fprintf(stderr, "warploom: %zu kernel%s dumped to \"%s\"\n", count, count == 1 ? "" : "s",
+                   options.dump_folder.c_str());
+  }
+  if (times) {
+    if (!times->has_kernels())
+      std::fprintf(stderr,
+                   "warploom: no kernel times, because the program launched no kernel through Warploom or ended "
+                   "abnormally\n");
+    std::fprintf(stderr, "warploom: the program ran for %.3f s\n", elapsed.count());
+  }
   return code;
 }
 

@@ -122,12 +122,19 @@ class Device {
   virtual void set_launch_log(std::shared_ptr<observe::LaunchLog> log) { (void)log; }
 };
 
+// Which kernels leave their PTX, IR, LLVM IR and machine code as files.
+struct DumpOptions {
+  std::string folder;                                      // empty: none
+  std::function<bool(const std::string& mangled)> wanted;  // none: all
+};
+
 struct CpuOptions {
   unsigned threads = 0;  // 0: all cores
   std::string profile = "h200";
   bool deterministic = false;      // blocks in order on one thread
   bool unoptimised = false;        // conservative code: no lane shapes, always masked; the judge of the optimiser
   std::uint64_t memory_limit = 0;  // 0: the profile's
+  DumpOptions dump{};
 };
 Result<std::unique_ptr<Device>> open_cpu(const CpuOptions& options);
 

@@ -32,7 +32,8 @@ void for_each_def(const Inst& inst, const std::function<void(ValueId)>& f) {
   }
 }
 
-Result<std::shared_ptr<Function>> build(std::shared_ptr<const ptx::Module> module, const ptx::Function& kernel) {
+Result<std::shared_ptr<Function>> build(std::shared_ptr<const ptx::Module> module, const ptx::Function& kernel,
+                                        const BuildLog& log) {
   auto f = std::make_shared<Function>();
   f->name = kernel.name;
   f->module = std::move(module);
@@ -41,8 +42,10 @@ Result<std::shared_ptr<Function>> build(std::shared_ptr<const ptx::Module> modul
   if (!code) return std::move(code.error());
   promote_call_scratch(*f, *code);
   make_blocks(*f, std::move(*code));
+  if (log) log("blocks", *f);
   split_webs(*f);
   compute_liveness(*f);
+  if (log) log("webs", *f);
   return f;
 }
 

@@ -123,10 +123,15 @@ inline constexpr const char* kBarrierOr = "%barrier_or";
 void for_each_use(const Inst& inst, const std::function<void(ValueId)>& f);
 void for_each_def(const Inst& inst, const std::function<void(ValueId)>& f);
 
-// Builds the IR of a kernel: parses bodies, inlines calls, splits blocks. Errors: whatever the bodies hold.
-Result<std::shared_ptr<Function>> build(std::shared_ptr<const ptx::Module> module, const ptx::Function& kernel);
+// Told the name of each pass that has run, and what it left.
+using BuildLog = std::function<void(const char* pass, const Function& function)>;
 
-std::string print(const Function& function);
+// Builds the IR of a kernel: parses bodies, inlines calls, splits blocks. Errors: whatever the bodies hold.
+Result<std::shared_ptr<Function>> build(std::shared_ptr<const ptx::Module> module, const ptx::Function& kernel,
+                                        const BuildLog& log = {});
+
+// Blocks with their instructions in PTX's notation; `note` may add a comment to each.
+std::string print(const Function& function, const std::function<std::string(const Inst&)>& note = {});
 
 // A function's address as a value: recognisable, and never a valid memory address.
 std::uint64_t function_address(const ptx::Module& module, const ptx::Function& function);

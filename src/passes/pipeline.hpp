@@ -12,6 +12,9 @@ struct Prepared {
   Shapes conservative;  // without: right whatever wraps
 };
 
-Prepared prepare(const ir::Function& function, const BlockShape& block);
+// Told the name of each pass that has run, and what it left; shapes are empty until they have been found.
+using PassLog = std::function<void(const char* pass, const ir::Function& function, const Shapes& shapes)>;
+
+Prepared prepare(const ir::Function& function, const BlockShape& block, const PassLog& log = {});
 
 }  // namespace warploom::passes

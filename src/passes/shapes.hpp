@@ -30,6 +30,9 @@ struct Shapes {
 // With `linear` false only uniform and varying are told apart. Also sets ir::Value::invariant.
 Shapes analyse_shapes(ir::Function& function, const BlockShape& block, bool linear);
 
+// The IR with the shapes of the values that each instruction defines.
+std::string print(const ir::Function& function, const Shapes& shapes);
+
 // Shape of a special register.
 ir::Shape sreg_shape(std::string_view name, const BlockShape& block, bool linear);
 

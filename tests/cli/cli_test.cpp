@@ -165,6 +165,47 @@ TEST(CommandLine, DevicesListsTheProfiles) {
   for (const char* name : {"cpu", "h200", "NVIDIA H200", "a100", "227 KiB", "132"}) EXPECT_TRUE(holds(devices, name));
 }
 
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+testing::AssertionResult file_holds(const std::filesystem::path& file, const std::string& text) {
+  const std::string all = text_of(file);
+  if (all.find(text) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no \"" << text << "\" in " << file << ":\n" << all;
+}
+
+TEST(Dump, WritesEveryStageOfAKernel) {
+  const std::filesystem::path folder = temporary("dump");
+  const Outcome outcome = warploom("run --dump " + folder.string() + " --kernel strided " WARPLOOM_PROGRAM " 4");
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_TRUE(holds(outcome, "1 kernel dumped to"));
+  const std::filesystem::path kernel = folder / "strided.block_x";
+  EXPECT_TRUE(file_holds(kernel / "kernel.ptx", ".visible .entry _Z7stridedPKfPfi("));
+  EXPECT_TRUE(file_holds(kernel / "1-blocks.ir", "block 0:"));
+  EXPECT_TRUE(file_holds(kernel / "2-webs.ir", "ld.global"));
+  EXPECT_TRUE(file_holds(kernel / "4-shapes.ir", "base + (0, 1, ... 31)"));
+  EXPECT_TRUE(file_holds(kernel / "4-shapes.ir", ": varying"));
+  for (const char* mode : {"uniform", "masked", "conservative"}) {
+    EXPECT_TRUE(file_holds(kernel / (std::string(mode) + ".ll"), "define"));
+    EXPECT_TRUE(file_holds(kernel / (std::string(mode) + ".optimised.ll"), "define"));
+    EXPECT_TRUE(file_holds(kernel / (std::string(mode) + ".s"), "ret"));
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Dump, SaysWhenThereIsNothingToDump) {
+  const std::filesystem::path folder = temporary("no_dump");
+  const Outcome other = warploom("run --dump " + folder.string() + " --kernel other " WARPLOOM_PROGRAM);
+  EXPECT_EQ(other.code, 0);
+  EXPECT_TRUE(holds(other, "launched no kernel named \"other\""));
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  std::filesystem::remove_all(folder);
+  EXPECT_TRUE(holds(warploom("run --dump /proc/nothing true"), "cannot make \"/proc/nothing\""));
+  EXPECT_EQ(warploom("run --kernel strided true").code, 2);
+}
+
 TEST(Explain, PrintsAReportAndWritesJson) {
   const std::string file = temporary("explain.json");
   const Outcome outcome = warploom("explain --gpu a100 --threads 1 --json " + file + " " WARPLOOM_PROGRAM " 5");

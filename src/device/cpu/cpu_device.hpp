@@ -65,6 +65,7 @@ class CpuModule final : public Module {
   [[nodiscard]] std::vector<std::string> global_names() const override;
 
   [[nodiscard]] std::shared_ptr<const ptx::Module> text() const { return text_; }
+  [[nodiscard]] CpuDevice& device() const { return device_; }
   [[nodiscard]] void* address_of(const std::string& variable) const;
 
  private:
@@ -82,6 +83,7 @@ class CpuDevice final : public Device {
  public:
   CpuDevice(const CpuOptions& options, isa::GpuProfile profile);
   [[nodiscard]] const isa::GpuProfile& profile() const override { return profile_; }
+  [[nodiscard]] const CpuOptions& options() const { return options_; }
   Result<void*> allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
   Result<void> release(void* address) override { return memory_.release(address); }
   [[nodiscard]] std::string describe_address(const void* address) const override { return memory_.describe(address); }

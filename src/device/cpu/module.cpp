@@ -7,6 +7,7 @@
 #include "base/demangle.hpp"
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/double_arithmetic.hpp"
+#include "device/cpu/dump.hpp"
 #include "passes/pressure.hpp"
 
 namespace warploom::device {
@@ -139,6 +140,7 @@ Result<CpuKernel::Version*> CpuKernel::version(const std::array<std::uint32_t, 3
   if (!f) return std::move(f.error());
   const std::lock_guard lock(mutex_);
   if (Version* there = find()) return there;
+  if (!checking) dump_kernel(module_.device().options().dump, **f, key.shape, counting);
   auto made = std::make_unique<Version>();
   made->key = key;
   made->code =
