@@ -8,6 +8,7 @@
 #include "warploom/dim3.hpp"
 #include "warploom/error.hpp"
 #include "warploom/export.hpp"
+#include "warploom/graph.hpp"
 #include "warploom/memory.hpp"
 #include "warploom/module.hpp"
 #include "warploom/stream.hpp"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/launch.hpp"
 #include "api/state.hpp"
 
 namespace warploom {
@@ -43,6 +44,14 @@ void check_place(runtime::Context& context, const void* address, std::size_t byt
        "keep the range inside the allocation", context.device().describe_address(address));
 }
 
+void check_fill(runtime::Context& context, const void* to, const void* element, std::size_t element_bytes,
+                std::size_t count) {
+  if (element == nullptr || element_bytes == 0 || count > std::numeric_limits<std::size_t>::max() / element_bytes)
+    fail(ErrorId::invalid_value, "a fill needs an element of at least one byte and a size that fits memory",
+         "pass the element and its size");
+  check_place(context, to, element_bytes * count, "the destination of a fill");
+}
+
 }  // namespace api
 
 namespace {
@@ -59,10 +68,7 @@ void copy_on(const detail::DeviceState& device, runtime::Context& context, const
 void fill_on(const detail::DeviceState& device, runtime::Context& context, const Stream* stream, void* to,
              const void* element, std::size_t element_bytes, std::size_t count) {
   if (count == 0) return;
-  if (element == nullptr || element_bytes == 0 || count > std::numeric_limits<std::size_t>::max() / element_bytes)
-    api::fail(ErrorId::invalid_value, "a fill needs an element of at least one byte and a size that fits memory",
-              "pass the element and its size");
-  api::check_place(context, to, element_bytes * count, "the destination of a fill");
+  api::check_fill(context, to, element, element_bytes, count);
   const auto* first = static_cast<const std::byte*>(element);
   api::run_on(context, device, stream,
               [&memory = context.device(), to, pattern = std::vector<std::byte>(first, first + element_bytes), count] {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/launch.hpp"
 #include "api/state.hpp"
 #include "base/demangle.hpp"
 #include "observe/explain/occupancy.hpp"
@@ -80,9 +81,26 @@ void pack(const device::Kernel& kernel, std::span<const Argument> arguments, con
   }
 }
 
-// A launch that has passed every check. It is the calling thread's, and used again by its next launch.
-const device::Launch& prepare(runtime::Context& context, const detail::DeviceState& owner, device::Kernel& kernel,
-                              const LaunchConfig& config, std::span<const Argument> arguments) {
+const std::shared_ptr<runtime::Stream>& queue_of_launch(const runtime::Context& context,
+                                                        const detail::DeviceState& owner, const LaunchConfig& config) {
+  return config.stream ? api::queue_of(*config.stream, owner) : context.default_stream();
+}
+
+}  // namespace
+
+namespace api {
+
+const detail::KernelState& use_kernel(const Kernel& kernel, const detail::DeviceState& device) {
+  const auto& state = detail::Access::state(kernel);
+  warploom::use_kernel(state);
+  if (state->module->device.get() != &device)
+    fail(ErrorId::invalid_handle, "the kernel belongs to another device", "load its module on this device");
+  return *state;
+}
+
+const device::Launch& prepare_launch(runtime::Context& context, const detail::DeviceState& owner,
+                                     device::Kernel& kernel, const LaunchConfig& config,
+                                     std::span<const Argument> arguments) {
   thread_local device::Launch launch;
   launch.grid = {config.grid.x, config.grid.y, config.grid.z};
   launch.block = {config.block.x, config.block.y, config.block.z};
@@ -93,12 +111,7 @@ const device::Launch& prepare(runtime::Context& context, const detail::DeviceSta
   return launch;
 }
 
-const std::shared_ptr<runtime::Stream>& queue_of_launch(const runtime::Context& context,
-                                                        const detail::DeviceState& owner, const LaunchConfig& config) {
-  return config.stream ? api::queue_of(*config.stream, owner) : context.default_stream();
-}
-
-}  // namespace
+}  // namespace api
 
 // ---- Kernel ----
 
@@ -110,7 +123,7 @@ void Kernel::launch_with(const LaunchConfig& config, std::span<const Argument> a
   const detail::ModuleState& module = *state_->module;
   device::Kernel& kernel = *state_->kernel;
   const auto& queue = queue_of_launch(context, *module.device, config);
-  const device::Launch& launch = prepare(context, *module.device, kernel, config, arguments);
+  const device::Launch& launch = api::prepare_launch(context, *module.device, kernel, config, arguments);
   // The loaded module outlives its queued launches; the handles, which keep the context, must not be among them.
   api::checked(context.launch(queue, kernel, launch, module.module));
 }
@@ -126,7 +139,7 @@ void Kernel::run_with(const LaunchConfig& config, std::span<const Argument> argu
       api::check_place(context, transfer.from, transfer.bytes, "the source of a copy");
     }
   const auto& queue = queue_of_launch(context, *module.device, config);
-  const device::Launch& launch = prepare(context, *module.device, kernel, config, arguments);
+  const device::Launch& launch = api::prepare_launch(context, *module.device, kernel, config, arguments);
   // The call waits, so its work may refer to what the caller has.
   const auto work = [&]() -> Result<void> {
     for (const Transfer& transfer : before) WL_TRY(context.device().copy(transfer.to, transfer.from, transfer.bytes));

@@ -86,6 +86,7 @@ struct Access {
   static Stream make(std::shared_ptr<StreamState> state) { return Stream(std::move(state)); }
   static Module make(std::shared_ptr<ModuleState> state) { return Module(std::move(state)); }
   static Kernel make(std::shared_ptr<KernelState> state) { return Kernel(std::move(state)); }
+  static GraphExec make(std::shared_ptr<GraphExecState> state) { return GraphExec(std::move(state)); }
   template <class Handle>
   static const auto& state(const Handle& handle) {
     return handle.state_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "api/launch.hpp"
 #include "api/state.hpp"
 
 namespace warploom {
@@ -27,6 +28,24 @@ void run_on(runtime::Context& context, const detail::DeviceState& device, const 
          "copy on the thread that queued the function, or name a stream",
          "inside a function queued with host_function");
   checked(context.run(context.default_stream(), std::move(work)));
+}
+
+runtime::Work host_work(std::function<void()> function) {
+  if (!function) fail(ErrorId::invalid_value, "the host function is empty", "pass something that can be called");
+  return [function = std::move(function)]() -> Result<void> {
+    const auto failed = [](const std::string& what) {
+      return make_diag(ErrorId::host_function_failed, "a host function ended with an exception: " + what,
+                       "catch exceptions inside the function");
+    };
+    try {
+      function();
+      return {};
+    } catch (const std::exception& exception) {
+      return failed(exception.what());
+    } catch (...) {
+      return failed("not a std::exception");
+    }
+  };
 }
 
 }  // namespace api
@@ -69,22 +88,7 @@ void Stream::wait(const Event& event) const {
 
 void Stream::host_function(std::function<void()> function) const {
   runtime::Context& context = api::use(state_, "the stream");
-  if (!function) api::fail(ErrorId::invalid_value, "the host function is empty", "pass something that can be called");
-  auto call = [function = std::move(function)]() -> Result<void> {
-    const auto failed = [](const std::string& what) {
-      return api::make_diag(ErrorId::host_function_failed, "a host function ended with an exception: " + what,
-                            "catch exceptions inside the function");
-    };
-    try {
-      function();
-      return {};
-    } catch (const std::exception& exception) {
-      return failed(exception.what());
-    } catch (...) {
-      return failed("not a std::exception");
-    }
-  };
-  api::checked(context.submit(state_->stream, std::move(call), {}, {.any_thread = false}));
+  api::checked(context.submit(state_->stream, api::host_work(std::move(function)), {}, {.any_thread = false}));
 }
 
 bool Stream::blocking() const {

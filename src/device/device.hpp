@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -57,6 +58,14 @@ struct Launch {
   std::uint32_t shared_bytes = 0;
   bool cooperative = false;
   std::vector<std::byte> params;  // laid out as Kernel::params() says
+};
+
+// A checked launch that may run many times, with everything looked up that does not change in between.
+class PreparedLaunch {
+ public:
+  virtual ~PreparedLaunch() = default;
+  // Runs it to its end, as Device::run does. Safe to call from several threads.
+  virtual Result<void> run() = 0;
 };
 
 class Device {
@@ -114,6 +123,17 @@ class Device {
   virtual Result<void> run(Kernel& kernel, const Launch& launch) = 0;
   // The same for a launch that check_launch has passed.
   virtual Result<void> run_checked(Kernel& kernel, const Launch& launch) { return run(kernel, launch); }
+  // For many runs of a launch that check_launch has passed. The kernel's module and the device must outlive it.
+  virtual Result<std::unique_ptr<PreparedLaunch>> prepare(Kernel& kernel, Launch launch) {
+    struct Again final : PreparedLaunch {
+      Again(Device& d, Kernel& k, Launch l) : device(d), kernel(k), launch(std::move(l)) {}
+      Result<void> run() override { return device.run_checked(kernel, launch); }
+      Device& device;
+      Kernel& kernel;
+      Launch launch;
+    };
+    return std::unique_ptr<PreparedLaunch>(std::make_unique<Again>(*this, kernel, std::move(launch)));
+  }
 
   // Observers see every later launch; counting code is compiled in only while there is one.
   virtual void add_observer(std::shared_ptr<observe::Observer> observer) = 0;

@@ -151,6 +151,26 @@ Result<void> Context::launch(const std::shared_ptr<Stream>& stream, device::Kern
   return {};
 }
 
+Result<void> Context::launch(const std::shared_ptr<Stream>& stream, const std::shared_ptr<GraphRun>& graph) {
+  WL_TRY(usable());
+  // From reading what comes before to being what comes before, so that two launches cannot miss each other.
+  const std::lock_guard lock(graph->order);
+  thread_local std::vector<Ticket> after;
+  after.clear();
+  if (!graph->last.done()) after.push_back(graph->last);
+  add_default_order(stream, after);
+  const std::uint64_t position = stream->push(true, [&](Item& item) {
+    item.after = after;
+    item.graph = graph;
+    item.always = false;
+    item.any_thread = graph->any_thread();
+  });
+  after.clear();
+  if (position == 0) return stream_closed();
+  graph->last = {stream, position};
+  return {};
+}
+
 Result<void> Context::run(const std::shared_ptr<Stream>& stream, Work work) {
   if (on_worker_thread()) return waiting_refused();
   auto ticket = submit(stream, std::move(work), {}, How{.wake = false});
@@ -160,7 +180,9 @@ Result<void> Context::run(const std::shared_ptr<Stream>& stream, Work work) {
 
 void Context::execute(const Item& item) {
   if (poisoned_.load(std::memory_order_acquire) && !item.always) return;
-  auto result = item.kernel != nullptr ? device_->run_checked(*item.kernel, item.launch) : item.work();
+  auto result = item.kernel != nullptr ? device_->run_checked(*item.kernel, item.launch)
+                : item.graph           ? item.graph->run()
+                                       : item.work();
   if (!result) record_error(std::move(result.error()));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "runtime/graph.hpp"
 #include "runtime/stream.hpp"
 
 namespace warploom::runtime {
@@ -50,6 +51,8 @@ class Context {
   // stream's queue has grown to what its work needs, and takes no lock unless streams hold each other up.
   Result<void> launch(const std::shared_ptr<Stream>& stream, device::Kernel& kernel, const device::Launch& launch,
                       std::shared_ptr<const void> keep);
+  // The same for a graph: one item, whatever the number of its nodes.
+  Result<void> launch(const std::shared_ptr<Stream>& stream, const std::shared_ptr<GraphRun>& graph);
   // Queues work and waits for it: in the calling thread when nothing is before it.
   Result<void> run(const std::shared_ptr<Stream>& stream, Work work);
 

@@ -32,6 +32,7 @@ void Item::clear() {
   after.clear();
   kernel = nullptr;
   keep.reset();
+  graph.reset();
   work = nullptr;
 }
 

@@ -15,6 +15,7 @@
 namespace warploom::runtime {
 
 class Context;
+class GraphRun;
 class Stream;
 
 using Work = std::function<Result<void>()>;
@@ -34,7 +35,8 @@ struct Item {
   device::Kernel* kernel = nullptr;  // of a launch that has been checked
   device::Launch launch;
   std::shared_ptr<const void> keep;  // what the kernel belongs to
-  Work work;                         // without a kernel
+  std::shared_ptr<GraphRun> graph;   // instead of a kernel
+  Work work;                         // without either
   bool always = false;               // runs even on a poisoned context
   bool any_thread = true;            // a thread that waits may run it
 

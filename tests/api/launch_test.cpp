@@ -185,6 +185,28 @@ TEST_F(Launches, RunEveryBlockOnce) {
   }
 }
 
+// A graph's run counts as one launch; its kernels cost no more than what they do.
+TEST_F(Launches, OfGraphsAllocateNothing) {
+  const Device device = Device::open("cpu", {.threads = 1});
+  const Module module = load(device);
+  const Kernel visit = module.kernel("visit"), nothing = module.kernel("nothing");
+  const DeviceArray<unsigned> counts(device, std::vector<unsigned>(40, 0));
+  Graph graph(device);
+  const void* p = nullptr;
+  for (int i = 0; i < 100; ++i) {
+    const GraphNode first = graph.launch({}, visit, {{8, 5}, 1}, counts);
+    graph.launch({first}, nothing, {2, 40}, p, i);
+  }
+  const GraphExec exec = graph.instantiate();
+  const Stream stream(device);
+  const auto batch = [&] {
+    for (int i = 0; i < 20; ++i) exec.launch(stream);
+    stream.synchronize();
+  };
+  EXPECT_LE(batches_that_allocate(batch), 4u);
+  EXPECT_EQ(counts.to_vector(), std::vector<unsigned>(40, 25 * 20 * 100));
+}
+
 // Each kernel ends only when the other one runs.
 TEST_F(Launches, OfTwoStreamsRunSideBySide) {
   const Device device = Device::open("cpu", {.threads = 2});

@@ -46,6 +46,8 @@ class StandardFloatMode {
   unsigned before_ = 0;
 };
 
+constexpr std::size_t kIdleStates = 16;  // of a thread, kept for later launches
+
 constexpr std::uint32_t kTile = 16;  // blocks along a side of a tile
 
 // Morton order of a full tile: x in the low half, y in the high half of each entry.
@@ -144,7 +146,7 @@ Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters) {
   }
   local_base_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(local_.data()), 64));
 
-  if (laid_out_for_ != grid.code->id() || laid_out_block_ != launch.block) setup_warps();
+  if (!laid_out_for(grid)) setup_warps();
   for (std::uint32_t w = 0; w < warp_count_; ++w) {
     WarpContext& c = warps_[w];
     c.params = const_cast<std::byte*>(grid.params);
@@ -675,11 +677,14 @@ void work_on(Grid& grid, unsigned thread) {
   };
   const auto new_state = [&]() -> std::unique_ptr<BlockState> {
     std::unique_ptr<BlockState> b;
-    if (idle.empty()) {
+    // One that is laid out for this kernel, or a new one, or the one that was idle for the longest time.
+    auto at = std::find_if(idle.begin(), idle.end(), [&](const auto& state) { return state->laid_out_for(grid); });
+    if (at == idle.end() && idle.size() >= kIdleStates) at = idle.begin();
+    if (at == idle.end()) {
       b = std::make_unique<BlockState>();
     } else {
-      b = std::move(idle.back());
-      idle.pop_back();
+      b = std::move(*at);
+      idle.erase(at);
     }
     if (auto ok = b->bind(grid, counters.empty() ? nullptr : counters.data()); !ok) {
       grid.fail(std::move(ok.error()));
@@ -688,7 +693,7 @@ void work_on(Grid& grid, unsigned thread) {
     return b;
   };
   const auto retire = [&](std::unique_ptr<BlockState> b) {
-    if (idle.size() < 8) idle.push_back(std::move(b));
+    if (idle.size() < kIdleStates) idle.push_back(std::move(b));
   };
 
   std::unique_ptr<BlockState> current;

@@ -71,6 +71,10 @@ class BlockState {
 
   // Prepares for blocks of a grid. `counters`: of this worker, may be null.
   Result<void> bind(Grid& grid, std::uint64_t* counters);
+  // Would bind() find its contexts as they were left by a launch of the same code with the same block shape?
+  [[nodiscard]] bool laid_out_for(const Grid& grid) const {
+    return laid_out_for_ == grid.code->id() && laid_out_block_ == grid.launch->block;
+  }
   // Prepares for a block of the grid it is bound to.
   void start(std::uint64_t number);
 

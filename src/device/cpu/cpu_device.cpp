@@ -196,26 +196,61 @@ Result<void> CpuDevice::run(Kernel& kernel, const Launch& launch) {
 Result<void> CpuDevice::run_checked(Kernel& kernel_, const Launch& launch) {
   auto& kernel = static_cast<CpuKernel&>(kernel_);
   LaunchClock clock(launch_log(), kernel, launch);
-  std::vector<std::shared_ptr<observe::Observer>> observers;
+  Observers observers;
   if (observed_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(observers_mutex_);
     observers = observers_;
   }
   auto found = kernel.version(launch.block, !observers.empty(), false);
   if (!found) return std::move(found.error());
-  CpuKernel::Version& version = **found;
-  codegen::KernelCode& code = *version.code;
-  clock.has(code);
-  request_versions(code, launch);
+  clock.has(*(*found)->code);
+  request_versions(*(*found)->code, launch);
   auto shared = kernel.shared_bytes(launch.shared_bytes);
   if (!shared) return std::move(shared.error());
+  auto done = run_version(kernel, **found, launch, *shared, observers);
+  if (done) clock.succeeded();
+  return done;
+}
 
+// A kernel's version for a block shape and its shared memory, found once.
+class CpuDevice::Prepared final : public PreparedLaunch {
+ public:
+  Prepared(CpuDevice& device, CpuKernel& kernel, Launch launch, CpuKernel::Version& version, std::uint32_t shared_bytes)
+      : device_(device), kernel_(kernel), launch_(std::move(launch)), version_(version), shared_bytes_(shared_bytes) {}
+  Result<void> run() override {
+    if (device_.observed_.load(std::memory_order_acquire) || device_.logged_.load(std::memory_order_acquire))
+      return device_.run_checked(kernel_, launch_);
+    return device_.run_version(kernel_, version_, launch_, shared_bytes_, {});
+  }
+
+ private:
+  CpuDevice& device_;
+  CpuKernel& kernel_;
+  const Launch launch_;
+  CpuKernel::Version& version_;
+  const std::uint32_t shared_bytes_;
+};
+
+Result<std::unique_ptr<PreparedLaunch>> CpuDevice::prepare(Kernel& kernel_, Launch launch) {
+  auto& kernel = static_cast<CpuKernel&>(kernel_);
+  auto found = kernel.version(launch.block, false, false);
+  if (!found) return std::move(found.error());
+  request_versions(*(*found)->code, launch);
+  auto shared = kernel.shared_bytes(launch.shared_bytes);
+  if (!shared) return std::move(shared.error());
+  return std::unique_ptr<PreparedLaunch>(
+      std::make_unique<Prepared>(*this, kernel, std::move(launch), **found, *shared));
+}
+
+Result<void> CpuDevice::run_version(CpuKernel& kernel, CpuKernel::Version& version, const Launch& launch,
+                                    std::uint32_t shared_bytes, const Observers& observers) {
+  codegen::KernelCode& code = *version.code;
   Grid grid;
   grid.code = &code;
   grid.device = this;
   grid.launch = &launch;
   grid.params = launch.params.data();
-  grid.shared_bytes = *shared;
+  grid.shared_bytes = shared_bytes;
   grid.blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   grid.id = next_grid_.fetch_add(1, std::memory_order_relaxed);
   grid.one_by_one = code.plan().spins || launch.cooperative;
@@ -246,7 +281,6 @@ Result<void> CpuDevice::run_checked(Kernel& kernel_, const Launch& launch) {
     }
   }
   if (grid.error) return std::move(*grid.error);
-  clock.succeeded();
   return {};
 }
 

@@ -99,6 +99,7 @@ class CpuDevice final : public Device {
   Result<void> check_launch(Kernel& kernel, const Launch& launch) override;
   Result<void> run(Kernel& kernel, const Launch& launch) override;
   Result<void> run_checked(Kernel& kernel, const Launch& launch) override;
+  Result<std::unique_ptr<PreparedLaunch>> prepare(Kernel& kernel, Launch launch) override;
   void add_observer(std::shared_ptr<observe::Observer> observer) override;
   void clear_observers() override;
   void set_launch_log(std::shared_ptr<observe::LaunchLog> log) override;
@@ -108,15 +109,19 @@ class CpuDevice final : public Device {
   std::optional<Diag> replay(Grid& grid, std::uint64_t block, std::uint64_t fault_address);
 
  private:
+  class Prepared;
+  using Observers = std::vector<std::shared_ptr<observe::Observer>>;
   void request_versions(codegen::KernelCode& code, const Launch& launch) const;
   std::shared_ptr<observe::LaunchLog> launch_log();
+  Result<void> run_version(CpuKernel& kernel, CpuKernel::Version& version, const Launch& launch,
+                           std::uint32_t shared_bytes, const Observers& observers);
 
   CpuOptions options_;
   isa::GpuProfile profile_;
   DeviceMemory memory_;
   WorkerPool pool_;
   std::mutex observers_mutex_;
-  std::vector<std::shared_ptr<observe::Observer>> observers_;
+  Observers observers_;
   std::atomic<bool> observed_{false};               // there are observers
   std::atomic<bool> logged_{false};                 // there is a launch log
   std::shared_ptr<observe::LaunchLog> launch_log_;  // under observers_mutex_
