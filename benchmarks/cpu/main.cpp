@@ -195,14 +195,17 @@ int run_all(const Options& options) {
     if (Json lessons = children.run("lessons", counts[0]); !lessons.is_null()) results["lessons"] = std::move(lessons);
   }
   if (!options.ours) {
-    const std::map<std::string, std::string> off = {{"WARPLOOM_CACHE", "0"}};
+    const std::map<std::string, std::string> off = {{"WARPLOOM_CACHE", "0"}},
+                                             compiled = {{"WARPLOOM_CACHE", "0"}, {"WARPLOOM_TIER", "compiled"}};
     const std::map<std::string, std::string> on = {{"WARPLOOM_CACHE", "1"},
                                                    {"WARPLOOM_CACHE_DIR", children.cache_folder()}};
     Json cold = children.run("first", counts[0], off);
+    Json optimised = children.run("first", counts[0], compiled);
     children.run("first", counts[0], on);
     Json cached = children.run("first", counts[0], on);
-    if (!cold.is_null() && !cached.is_null())
-      results["first_launches"] = {{"cold", std::move(cold)}, {"cached", std::move(cached)}};
+    if (!cold.is_null() && !optimised.is_null() && !cached.is_null())
+      results["first_launches"] = {
+          {"cold", std::move(cold)}, {"optimised", std::move(optimised)}, {"cached", std::move(cached)}};
     results["launches"] = Json::array();
     for (const unsigned threads : counts) keep(results["launches"], children.run("launches", threads));
   }

@@ -124,7 +124,7 @@ TEST(CommandLine, CacheIsListedBoundedAndCleared) {
   };
   EXPECT_TRUE(holds(report(), "strided"));
   const Outcome list = cache("cache list");
-  EXPECT_TRUE(holds(list, "strided(float const*, float*, int) uniform counting"));
+  EXPECT_TRUE(holds(list, "strided(float const*, float*, int) block counting"));
   EXPECT_TRUE(holds(cache("cache size"), "kernels"));
   // The same counts from the cache.
   const auto without_times = [](std::string text) {
@@ -187,7 +187,7 @@ TEST(Dump, WritesEveryStageOfAKernel) {
   EXPECT_TRUE(file_holds(kernel / "2-webs.ir", "ld.global"));
   EXPECT_TRUE(file_holds(kernel / "4-shapes.ir", "base + (0, 1, ... 31)"));
   EXPECT_TRUE(file_holds(kernel / "4-shapes.ir", ": varying"));
-  for (const char* mode : {"uniform", "masked", "conservative"}) {
+  for (const char* mode : {"block", "uniform", "masked", "conservative"}) {
     EXPECT_TRUE(file_holds(kernel / (std::string(mode) + ".ll"), "define"));
     EXPECT_TRUE(file_holds(kernel / (std::string(mode) + ".optimised.ll"), "define"));
     EXPECT_TRUE(file_holds(kernel / (std::string(mode) + ".s"), "ret"));
