@@ -11,6 +11,9 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <llvm-c/Core.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>

@@ -34,10 +34,34 @@ llvm::orc::JITTargetMachineBuilder machine_builder() {
   return *builder;
 }
 
-std::unique_ptr<llvm::TargetMachine> make_machine() {
-  auto machine = machine_builder().createTargetMachine();
-  WL_INTERNAL("jit", static_cast<bool>(machine), "no target machine for this host");
-  return std::move(*machine);
+// Of this thread: making one takes as long as compiling a small kernel.
+llvm::TargetMachine& machine_of_thread() {
+  thread_local const std::unique_ptr<llvm::TargetMachine> machine = [] {
+    static const llvm::orc::JITTargetMachineBuilder builder = machine_builder();
+    auto made = llvm::orc::JITTargetMachineBuilder(builder).createTargetMachine();
+    WL_INTERNAL("jit", static_cast<bool>(made), "no target machine for this host");
+    return std::move(*made);
+  }();
+  return *machine;
+}
+
+// What TargetMachine::addPassesToEmitMC adds, without passes that take time and give nothing: there are no variables
+// for a debugger to find, and processors that run out of order need no second scheduling.
+bool add_code_passes(llvm::legacy::PassManager& pm, llvm::TargetMachine& machine, llvm::raw_pwrite_stream& out,
+                     llvm::CodeGenFileType kind) {
+  auto* information = new llvm::MachineModuleInfoWrapperPass(&machine);  // the manager owns its passes
+  llvm::TargetPassConfig* config = machine.createPassConfig(pm);
+  config->setDisableVerify(true);
+  config->disablePass(&llvm::LiveDebugValuesID);
+  config->disablePass(&llvm::PostRASchedulerID);
+  pm.add(config);
+  pm.add(information);
+  if (config->addISelPasses()) return false;
+  config->addMachinePasses();
+  config->setInitialized();
+  if (machine.addAsmPrinter(pm, out, nullptr, kind, information->getMMI().getContext())) return false;
+  pm.add(llvm::createFreeMachineFunctionPass());
+  return true;
 }
 
 TargetTraits traits_of_host() {
@@ -138,20 +162,20 @@ const std::string& target_of_host() {
 Result<CompiledVersion> compile(const KernelPlan& plan, Mode mode, const std::function<bool()>& cancelled) {
   CompiledVersion out;
   PhaseClock clock;
-  auto machine = make_machine();
+  llvm::TargetMachine& machine = machine_of_thread();
   Findings findings;
-  auto emitted = emit(plan, mode, *machine, kEntrySymbol, findings);
+  auto emitted = emit(plan, mode, machine, kEntrySymbol, findings);
   if (!emitted) return std::move(emitted.error());
   out.phases.emit = clock.lap();
   if (cancelled()) return cancelled_error(plan);
-  optimise(*emitted->module, *machine);
+  optimise(*emitted->module, machine);
   out.phases.passes = clock.lap();
   if (cancelled()) return cancelled_error(plan);
   llvm::SmallString<0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager pm;
-  llvm::MCContext* mc = nullptr;
-  if (machine->addPassesToEmitMC(pm, mc, stream)) return jit_error(plan.f().name, "no object code for this host");
+  if (!add_code_passes(pm, machine, stream, llvm::CodeGenFileType::ObjectFile))
+    return jit_error(plan.f().name, "no object code for this host");
   pm.run(*emitted->module);
   out.object = object.str().str();
   out.phases.code = clock.lap();
@@ -161,9 +185,9 @@ Result<CompiledVersion> compile(const KernelPlan& plan, Mode mode, const std::fu
 }
 
 Result<Dump> dump(const std::shared_ptr<KernelPlan>& plan, Mode mode) {
-  auto machine = make_machine();
+  llvm::TargetMachine& machine = machine_of_thread();
   Findings findings;
-  auto emitted = emit(*plan, mode, *machine, kEntrySymbol, findings);
+  auto emitted = emit(*plan, mode, machine, kEntrySymbol, findings);
   if (!emitted) return std::move(emitted.error());
   Dump out;
   const auto text = [&] {
@@ -173,12 +197,12 @@ Result<Dump> dump(const std::shared_ptr<KernelPlan>& plan, Mode mode) {
     return s;
   };
   out.llvm = text();
-  optimise(*emitted->module, *machine);
+  optimise(*emitted->module, machine);
   out.optimised = text();
   llvm::SmallString<0> assembly;
   llvm::raw_svector_ostream stream(assembly);
   llvm::legacy::PassManager pm;
-  if (machine->addPassesToEmitFile(pm, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+  if (!add_code_passes(pm, machine, stream, llvm::CodeGenFileType::AssemblyFile))
     return jit_error(plan->f().name, "no assembly printer");
   pm.run(*emitted->module);
   out.assembly = assembly.str().str();

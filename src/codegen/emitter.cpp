@@ -57,8 +57,11 @@ llvm::Value* Emitter::slot(ValueId v) {
   if (a == nullptr) {
     llvm::Type* type = shape(v).varying() ? wide(storage_type(v)) : storage_type(v);
     a = entry_alloca(type, "v" + llvm::Twine(v));
-    llvm::IRBuilder<> at(entry_, std::next(a->getIterator()));
-    at.CreateStore(llvm::Constant::getNullValue(type), a);
+    // Others are written before they are read, and LLVM takes its time with variables that two blocks write.
+    if (plan_.crosses[idx(v)]) {
+      llvm::IRBuilder<> at(entry_, std::next(a->getIterator()));
+      at.CreateStore(llvm::Constant::getNullValue(type), a);
+    }
   }
   return a;
 }
