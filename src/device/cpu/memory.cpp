@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kGranule = 512;
 constexpr std::uint64_t kChunk = 2ULL << 20;
+constexpr std::uint64_t kKeep = 1ULL << 30;
 constexpr std::size_t kRemembered = 64;
 
 std::uint64_t round_up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
@@ -24,6 +25,8 @@ DeviceMemory::DeviceMemory(std::uint64_t capacity) : capacity_(capacity) {
   void* at = mmap(nullptr, range_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return;  // allocate() then reports it
   base_ = reinterpret_cast<std::uint64_t>(at);
+  chunks_.assign(range_ / kChunk + 1, Chunk::reserved);
+  keep_at_most_ = std::min(capacity / 16, kKeep) / kChunk * kChunk;
   const std::uint64_t first = round_up(base_, kChunk) + kChunk;
   free_[first] = base_ + range_ - kChunk - first;
 }
@@ -32,15 +35,38 @@ DeviceMemory::~DeviceMemory() {
   if (base_ != 0) munmap(reinterpret_cast<void*>(base_), range_);
 }
 
-void DeviceMemory::commit(std::uint64_t from, std::uint64_t to) {
-  for (std::uint64_t c = from / kChunk; c <= (to - 1) / kChunk; ++c) {
-    bool& done = committed_[c];
-    if (done) continue;
+bool DeviceMemory::commit(std::uint64_t from, std::uint64_t to) {
+  const std::uint64_t last = (to - 1) / kChunk;
+  for (std::uint64_t c = from / kChunk; c <= last; ++c) {
+    Chunk& chunk = chunks_[c - base_ / kChunk];
+    if (chunk == Chunk::kept) {
+      chunk = Chunk::used;
+      kept_bytes_ -= kChunk;
+    }
+    if (chunk != Chunk::reserved) continue;
+    std::uint64_t end = c + 1;
+    while (end <= last && chunks_[end - base_ / kChunk] == Chunk::reserved) ++end;
     void* at = reinterpret_cast<void*>(c * kChunk);
-    mprotect(at, kChunk, PROT_READ | PROT_WRITE);
-    madvise(at, kChunk, MADV_HUGEPAGE);
-    done = true;
+    if (mprotect(at, (end - c) * kChunk, PROT_READ | PROT_WRITE) != 0) return false;
+    // Without huge pages the first touch of an array takes five times as long.
+    madvise(at, (end - c) * kChunk, MADV_HUGEPAGE);
+    std::fill(chunks_.begin() + static_cast<std::ptrdiff_t>(c - base_ / kChunk),
+              chunks_.begin() + static_cast<std::ptrdiff_t>(end - base_ / kChunk), Chunk::used);
+    c = end - 1;
   }
+  return true;
+}
+
+// Whole chunks go back to the system, unless there is room among those that are kept for the next allocation, which
+// then need not be zeroed again. Ones that an allocation shares with others stay.
+void DeviceMemory::give_back(std::uint64_t from, std::uint64_t to) {
+  from = round_up(from, kChunk);
+  to = to / kChunk * kChunk;
+  if (to <= from) return;
+  const bool keep = kept_bytes_ + (to - from) <= keep_at_most_;
+  if (!keep) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+  if (keep) kept_bytes_ += to - from;
+  for (std::uint64_t c = from / kChunk; keep && c < to / kChunk; ++c) chunks_[c - base_ / kChunk] = Chunk::kept;
 }
 
 Result<void*> DeviceMemory::allocate(std::size_t bytes, std::string label) {
@@ -50,6 +76,8 @@ Result<void*> DeviceMemory::allocate(std::size_t bytes, std::string label) {
   auto it = free_.end();
   if (!absurd && used_ + need <= capacity_)
     it = std::find_if(free_.begin(), free_.end(), [&](const auto& f) { return f.second >= need; });
+  // The host may have less than the limit says.
+  if (it != free_.end() && !commit(it->first, it->first + need)) it = free_.end();
   if (it == free_.end()) {
     std::uint64_t largest = 0;
     for (const auto& [start, length] : free_) largest = std::max(largest, length);
@@ -69,7 +97,6 @@ Result<void*> DeviceMemory::allocate(std::size_t bytes, std::string label) {
   const std::uint64_t start = it->first, length = it->second;
   free_.erase(it);
   if (length > need) free_[start + need] = length - need;
-  commit(start, start + need);
   used_ += need;
   live_[start] = {bytes, need, std::move(label)};
   for (auto f = freed_.lower_bound(start); f != freed_.end() && f->first < start + need;) f = freed_.erase(f);
@@ -91,9 +118,7 @@ Result<void> DeviceMemory::release(void* address) {
   freed_[start] = it->second;
   live_.erase(it);
   used_ -= length;
-  // Whole chunks go back to the system; first touch gives zeros again.
-  const std::uint64_t from = round_up(start, kChunk), to = (start + length) / kChunk * kChunk;
-  if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+  give_back(start, start + length);
   auto next = free_.lower_bound(start);
   std::uint64_t at = start, size = length;
   if (next != free_.begin()) {

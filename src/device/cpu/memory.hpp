@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -39,7 +40,10 @@ class DeviceMemory {
     std::size_t reserved = 0;  // rounded up
     std::string label;
   };
-  void commit(std::uint64_t from, std::uint64_t to);
+  enum class Chunk : std::uint8_t { reserved, used, kept };  // kept: of no allocation, with its pages
+  // Makes the range accessible; false when the host refuses.
+  bool commit(std::uint64_t from, std::uint64_t to);
+  void give_back(std::uint64_t from, std::uint64_t to);
   // The last of `blocks` that starts at or before the address, when the range lies in it; needs the lock.
   [[nodiscard]] static bool inside(const std::map<std::uint64_t, Block>& blocks, std::uint64_t address,
                                    std::size_t bytes);
@@ -52,7 +56,8 @@ class DeviceMemory {
   std::map<std::uint64_t, Block> hosts_;         // registered host memory
   std::map<std::uint64_t, std::uint64_t> free_;  // start -> length
   std::map<std::uint64_t, Block> freed_;         // recently released, for messages
-  std::map<std::uint64_t, bool> committed_;      // chunk -> yes
+  std::vector<Chunk> chunks_;                    // by number, from base_ on
+  std::uint64_t kept_bytes_ = 0, keep_at_most_ = 0;
 };
 
 }  // namespace warploom::device
