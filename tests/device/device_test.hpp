@@ -1,9 +1,12 @@
-// The fixture of the device tests: a device, optimised or not, and the kernels of one file.
+// The fixture of the device tests: a device that runs optimised, unoptimised or cached code, and the kernels of one
+// file.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <span>
@@ -29,13 +32,57 @@ inline const std::string& ptx_of(const std::string& file) {
   return ptx;
 }
 
-// The parameter is DeviceOptions::unoptimised.
-class DeviceTest : public testing::TestWithParam<bool> {
+enum class Code {
+  optimised,    // compiled by this test
+  unoptimised,  // DeviceOptions::unoptimised, without the disk cache
+  cached,       // what the same test compiled before
+};
+
+// Folders of the disk cache, one for each test; they go at the end of the process.
+class CacheFolders {
+ public:
+  // Sets the environment that Device::open reads. True if the folder was there before.
+  static bool use(Code code) {
+    static const CacheFolders all;
+    const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+    const std::string name = std::string(test.name()).substr(0, std::string_view(test.name()).rfind('/'));
+    const std::filesystem::path folder = all.root_ / test.test_suite_name() / name;
+    const bool known = std::filesystem::exists(folder / "kernels");
+    setenv("WARPLOOM_TIER", "compiled", 1);
+    setenv("WARPLOOM_CACHE", code == Code::unoptimised ? "0" : "1", 1);
+    setenv("WARPLOOM_CACHE_DIR", folder.c_str(), 1);
+    return known;
+  }
+  CacheFolders(const CacheFolders&) = delete;
+  CacheFolders& operator=(const CacheFolders&) = delete;
+
+ private:
+  CacheFolders() {
+    std::string name = (std::filesystem::temp_directory_path() / "warploom-device-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder can be made");
+    root_ = name;
+  }
+  ~CacheFolders() {
+    std::error_code ignored;
+    std::filesystem::remove_all(root_, ignored);
+  }
+  std::filesystem::path root_;
+};
+
+class DeviceTest : public testing::TestWithParam<Code> {
  protected:
   explicit DeviceTest(const char* file)
-      : device(warploom::Device::open("cpu", {.threads = 2, .unoptimised = GetParam()})),
+      : known_(CacheFolders::use(GetParam())),
+        before_(warploom::code_cache::statistics()),
+        device(warploom::Device::open("cpu", {.threads = 2, .unoptimised = GetParam() == Code::unoptimised})),
         module(device.load_ptx(ptx_of(file), file)),
         file_(file) {}
+
+  ~DeviceTest() override {
+    if (GetParam() != Code::cached || !known_) return;
+    const auto after = warploom::code_cache::statistics();
+    EXPECT_TRUE(after.loaded > before_.loaded || after.compiled == before_.compiled) << "nothing came from the cache";
+  }
 
   [[nodiscard]] warploom::Kernel kernel(const char* name) const { return module.kernel(name); }
   template <class T>
@@ -51,6 +98,11 @@ class DeviceTest : public testing::TestWithParam<bool> {
   // After Device::reset().
   void reload() { module = device.load_ptx(ptx_of(file_), file_); }
 
+ private:
+  bool known_;
+  warploom::code_cache::Statistics before_;
+
+ protected:
   warploom::Device device;
   warploom::Module module;
 
@@ -58,17 +110,21 @@ class DeviceTest : public testing::TestWithParam<bool> {
   std::string file_;
 };
 
-inline std::string instance_name(const testing::TestParamInfo<bool>& instance) {
-  return instance.param ? "unoptimised" : "optimised";
+inline std::string instance_name(const testing::TestParamInfo<Code>& instance) {
+  static constexpr const char* kNames[] = {"optimised", "unoptimised", "cached"};
+  return kNames[static_cast<int>(instance.param)];
 }
 
-// Declares the fixture of one kernel file and its two instances.
-#define DEVICE_TEST_FILE(fixture, file)            \
-  class fixture : public device_test::DeviceTest { \
-   protected:                                      \
-    fixture() : DeviceTest(file) {}                \
-  };                                               \
-  INSTANTIATE_TEST_SUITE_P(Device, fixture, testing::Bool(), device_test::instance_name)
+// Declares the fixture of one kernel file and its instances, in this order for each test.
+#define DEVICE_TEST_FILE(fixture, file)                                                                         \
+  class fixture : public device_test::DeviceTest {                                                              \
+   protected:                                                                                                   \
+    fixture() : DeviceTest(file) {}                                                                             \
+  };                                                                                                            \
+  INSTANTIATE_TEST_SUITE_P(                                                                                     \
+      Device, fixture,                                                                                          \
+      testing::Values(device_test::Code::optimised, device_test::Code::unoptimised, device_test::Code::cached), \
+      device_test::instance_name)
 
 // Reproducible numbers that use all 32 bits.
 inline std::vector<std::uint32_t> random_words(std::size_t count, std::uint32_t seed = 1) {

@@ -1,10 +1,12 @@
-// Random kernels, optimised and unoptimised, must compute what their interpreter says.
+// Random kernels, optimised, unoptimised and from the disk cache, must compute what their interpreter says.
 //
 // A longer run: WARPLOOM_RANDOM_KERNELS=100 WARPLOOM_RANDOM_SEED=1000 device_random_kernels_test
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -56,14 +58,39 @@ std::string difference(const Device& device, const Module& module, const random_
          std::to_string(p1);
 }
 
+// The disk cache of this test; code is never interpreted meanwhile.
+class CacheFolder {
+ public:
+  CacheFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "warploom-random-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder can be made");
+    path_ = name;
+    setenv("WARPLOOM_CACHE_DIR", name.c_str(), 1);
+    setenv("WARPLOOM_CACHE", "1", 1);
+    setenv("WARPLOOM_TIER", "compiled", 1);
+  }
+  ~CacheFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  CacheFolder(const CacheFolder&) = delete;
+  CacheFolder& operator=(const CacheFolder&) = delete;
+
+ private:
+  std::filesystem::path path_;
+};
+
 TEST(RandomKernels, ComputeWhatTheInterpreterSays) {
+  const CacheFolder folder;
   const std::uint64_t count = from_environment("WARPLOOM_RANDOM_KERNELS", 3);
   const std::uint64_t first = from_environment("WARPLOOM_RANDOM_SEED", 1);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const bool whole = seed % 2 == 0;
     const random_kernels::Kernel kernel = random_kernels::generate(seed, whole);
     const std::string text = random_kernels::cuda_prelude() + random_kernels::cuda_text(kernel);
-    for (const bool unoptimised : {false, true}) {
+    for (const char* const code : {"optimised", "unoptimised", "cached"}) {
+      const bool unoptimised = code == std::string("unoptimised");
+      const code_cache::Statistics before = code_cache::statistics();
       const Device device = Device::open("cpu", {.threads = 1, .unoptimised = unoptimised});
       const Module module = device.compile(text, {.optimization = static_cast<int>(3 - seed / 2 % 3)});
       for (std::uint64_t launch = 0; launch < 2; ++launch) {
@@ -73,8 +100,14 @@ TEST(RandomKernels, ComputeWhatTheInterpreterSays) {
         ASSERT_EQ(difference(device, module, kernel, grid, block, launch == 0 ? 3 : block.x - 1,
                              launch == 1 ? 0xfffffff0U : 17),
                   "")
-            << "seed " << seed << (unoptimised ? ", unoptimised\n" : ", optimised\n") << text;
+            << "seed " << seed << ", " << code << "\n"
+            << text;
       }
+      const code_cache::Statistics after = code_cache::statistics();
+      if (code == std::string("cached"))
+        EXPECT_GT(after.loaded, before.loaded);
+      else
+        EXPECT_EQ(after.loaded, before.loaded);
     }
   }
 }
