@@ -49,6 +49,15 @@ device::DumpOptions dump_options() {
   return out;
 }
 
+device::Tier tier(const char* name) {
+  const std::string_view text = variable(name);
+  if (text.empty() || text == "auto") return device::Tier::automatic;
+  if (text == "compiled") return device::Tier::compiled;
+  if (text == "interpreter") return device::Tier::interpreter;
+  if (text == "mixed") return device::Tier::mixed;
+  fail_variable(name, text, "auto, compiled, interpreter or mixed");
+}
+
 device::CpuOptions cpu_options(const DeviceOptions& options) {
   device::CpuOptions out;
   out.threads = count("WARPLOOM_THREADS", options.threads);
@@ -58,6 +67,7 @@ device::CpuOptions cpu_options(const DeviceOptions& options) {
   out.unoptimised = flag("WARPLOOM_UNOPTIMISED", options.unoptimised);
   out.memory_limit = options.memory_limit;
   out.dump = dump_options();
+  out.tier = tier("WARPLOOM_TIER");
   return out;
 }
 

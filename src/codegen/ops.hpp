@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/llvm.hpp"
+#include "codegen/host_functions.hpp"
 #include "ptx/module.hpp"
 
 namespace warploom::codegen {
@@ -39,13 +40,5 @@ bool emit_pure(OpEnv& env, const ptx::Instr& instr, std::span<llvm::Value* const
 
 // Replaces a NaN of an f32, f16 or bf16 value by the one that PTX arithmetic returns.
 llvm::Value* canonical_nan(OpEnv& env, llvm::Value* value);
-
-// Native functions that emitted code calls for rare operations, each void(u64* d, const u64* a, const u64* b,
-// const u64* c, u64 n) over n lanes; whoever links the code defines these symbols.
-struct HostFn {
-  const char* name;
-  void* address;
-};
-std::span<const HostFn> host_functions();
 
 }  // namespace warploom::codegen

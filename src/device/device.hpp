@@ -148,11 +148,20 @@ struct DumpOptions {
   std::function<bool(const std::string& mangled)> wanted;  // none: all
 };
 
+// What runs a kernel whose optimised code is not there yet; results are the same bits.
+enum class Tier : std::uint8_t {
+  automatic,    // an interpreter, until the code is there
+  compiled,     // nothing: launches wait for the compiler
+  interpreter,  // the interpreter to the end, where it covers the kernel
+  mixed,        // for tests: the interpreter and compiled code by turns
+};
+
 struct CpuOptions {
   unsigned threads = 0;  // 0: all cores
   std::string profile = "h200";
-  bool deterministic = false;      // blocks in order on one thread
-  bool unoptimised = false;        // conservative code: no lane shapes, always masked; the judge of the optimiser
+  bool deterministic = false;  // blocks in order on one thread
+  bool unoptimised = false;    // conservative code: no lane shapes, always masked; the judge of the optimiser
+  Tier tier = Tier::automatic;
   std::uint64_t memory_limit = 0;  // 0: the profile's
   DumpOptions dump{};
 };

@@ -115,6 +115,9 @@ BlockState::~BlockState() {
 
 Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters) {
   grid_ = &grid;
+  program_ = nullptr;
+  asked_ = grid.tier == Tier::compiled;
+  tosses_ = 0;
   const codegen::KernelPlan& plan = grid.code->plan();
   const Launch& launch = *grid.launch;
   threads_ = launch.block[0] * launch.block[1] * launch.block[2];
@@ -164,9 +167,10 @@ void BlockState::reset_warp(std::uint32_t w) {
   const std::uint32_t lanes = std::min(32U, threads_ - w * 32);
   c.entry = 0;
   c.live = lanes == 32 ? 0xFFFFFFFF : (1U << lanes) - 1;
-  c.at_barrier = c.barrier_true = c.transitions = c.force_sync = c.spins = 0;
+  c.at_barrier = c.barrier_true = c.transitions = c.interpreted = c.force_sync = c.spins = 0;
   state_[w] = WarpState::ready;
   mode_[w] = grid_->start_conservative ? Mode::conservative : lanes == 32 ? Mode::uniform : Mode::masked;
+  choose_tier(w);
   if (mode_[w] != Mode::uniform) c.pending[0] = c.live;
   c.parted = lanes == 32 ? 0 : 1;
 }
@@ -181,15 +185,16 @@ void BlockState::start(std::uint64_t number) {
     c.ctaid[1] = y;
     c.ctaid[2] = z;
   }
+  fresh_ = threads_ >= 32 && !grid_->start_conservative && grid_->code->plan().has_block_version() &&
+           !interprets(Mode::block);
   if (irregular_) {
+    // Only a warp that never leaves the uniform version stays as it is.
+    irregular_ = grid_->start_conservative || grid_->code->plan().spins || grid_->tier > Tier::compiled;
     for (std::uint32_t w = 0; w < warp_count_; ++w) reset_warp(w);
     if (grid_->code->plan().f().barriers != 0) barriers_.fill({});
-    // Only a warp that never leaves the uniform version stays as it is.
-    irregular_ = grid_->start_conservative || grid_->code->plan().spins;
   } else if (threads_ % 32 != 0) {
     reset_warp(warp_count_ - 1);
   }
-  fresh_ = threads_ >= 32 && !grid_->start_conservative && grid_->code->plan().has_block_version();
 }
 
 void BlockState::setup_warps() {
@@ -299,14 +304,14 @@ std::int32_t BlockState::step(std::uint32_t w) {
   WarpContext& c = warps_[w];
   current_ = w;
   for (;;) {
-    codegen::CodeEntry code = grid_->code->ready(mode_[w]);
+    if (interpreted_[w]) {
+      if (const auto exit = interpret(w)) return static_cast<std::int32_t>(*exit);
+      continue;
+    }
+    const codegen::CodeEntry code = compiled(w);
     if (code == nullptr) {
-      auto compiled = grid_->code->entry(mode_[w]);
-      if (!compiled) {
-        grid_->fail(std::move(compiled.error()));
-        return static_cast<std::int32_t>(Exit::error);
-      }
-      code = *compiled;
+      if (interpreted_[w]) continue;
+      return static_cast<std::int32_t>(Exit::error);
     }
     const std::int32_t exit = code(&c);
     switch (static_cast<Exit>(exit)) {
@@ -340,7 +345,10 @@ void BlockState::let_go_on(WarpContext& c) {
 std::int32_t BlockState::run_part(WarpContext& c, std::int32_t reason) {
   const codegen::KernelPlan& plan = grid_->code->plan();
   const std::uint32_t w = c.warp;
-  if (c.parted == 0) mode_[w] = Mode::uniform;
+  if (c.parted == 0) {
+    mode_[w] = Mode::uniform;
+    interpreted_[w] = false;
+  }
   irregular_ = true;
   switch (static_cast<Exit>(reason)) {
     case Exit::to_masked:
@@ -405,6 +413,7 @@ void BlockState::split_block(std::uint32_t stopped) {
     if (w == stopped) continue;
     if (c.parted == 0) {
       mode_[w] = Mode::uniform;
+      interpreted_[w] = false;
       set_block_values(c, w < stopped ? c.block_out : c.block_in);
     }
     if (w > stopped) {

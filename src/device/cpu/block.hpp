@@ -13,6 +13,7 @@
 #include "codegen/jit.hpp"
 #include "device/cpu/pool.hpp"
 #include "device/device.hpp"
+#include "interp/program.hpp"
 
 namespace warploom::device {
 
@@ -34,6 +35,8 @@ class BlockOrder {
 struct Grid {
   codegen::KernelCode* code = nullptr;
   CpuDevice* device = nullptr;
+  Tier tier = Tier::compiled;
+  std::function<const interp::Program*()> program;  // for another tier
   const Launch* launch = nullptr;
   const std::byte* params = nullptr;
   std::uint32_t shared_bytes = 0;  // static and dynamic, as laid out
@@ -78,6 +81,7 @@ class BlockState {
   // Prepares for a block of the grid it is bound to.
   void start(std::uint64_t number);
 
+  using Exit = codegen::Exit;
   enum class Progress { done, stalled, failed };
   // Runs warps until the block is done, or all of them only wait for other blocks.
   Progress run();
@@ -124,6 +128,12 @@ class BlockState {
   void split_block(std::uint32_t stopped);
   void set_block_values(codegen::WarpContext& c, const std::byte* area);
   void let_go_on(codegen::WarpContext& c);
+  void choose_tier(std::uint32_t w);
+  codegen::CodeEntry compiled(std::uint32_t w);
+  std::optional<Exit> interpret(std::uint32_t w);
+  bool may_interpret();
+  bool interprets(codegen::Mode mode);
+  bool toss();
   bool release_barriers();
   void convert_to_conservative(codegen::WarpContext& c);
   void report_fault(const FaultPoint& fault);
@@ -141,6 +151,11 @@ class BlockState {
   std::size_t warp_storage_bytes_ = 0;
   std::array<WarpState, 32> state_{};
   std::array<codegen::Mode, 32> mode_{};
+  std::array<bool, 32> interpreted_{};  // the warp is run by the interpreter; its mode is conservative
+  interp::Interpreter interpreter_;
+  const interp::Program* program_ = nullptr;
+  bool asked_ = false;  // for the program
+  std::uint32_t tosses_ = 0;
   std::uint32_t warp_count_ = 0, threads_ = 0;
   bool plain_ = false;      // rounds from barrier to barrier need no bookkeeping
   bool irregular_ = false;  // some warp left the regular course: all state must be reset before the next block

@@ -248,6 +248,10 @@ Result<void> CpuDevice::run_version(CpuKernel& kernel, CpuKernel::Version& versi
   Grid grid;
   grid.code = &code;
   grid.device = this;
+  if (observers.empty() && !options_.unoptimised && options_.tier != Tier::compiled) {
+    grid.tier = options_.tier;
+    grid.program = [&kernel, &version] { return kernel.program(version); };
+  }
   grid.launch = &launch;
   grid.params = launch.params.data();
   grid.shared_bytes = shared_bytes;
@@ -296,6 +300,10 @@ void CpuDevice::request_versions(codegen::KernelCode& code, const Launch& launch
   const std::uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   if (threads >= 32) request(code.plan().main_mode());
   if (threads % 32 != 0) request(codegen::Mode::masked);
+  if (options_.tier != Tier::mixed) return;
+  // The test of changes wants all of them; errors come again at the launch.
+  for (const codegen::Mode mode : {code.plan().main_mode(), codegen::Mode::uniform, codegen::Mode::masked})
+    if (auto made = code.entry(mode); !made) return;
 }
 
 }  // namespace warploom::device

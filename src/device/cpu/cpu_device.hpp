@@ -28,7 +28,10 @@ class CpuKernel final : public Kernel {
       bool counting, checking;
       auto operator<=>(const Key&) const = default;
     } key;
+    std::shared_ptr<codegen::KernelPlan> plan;
     std::unique_ptr<codegen::KernelCode> code;
+    std::shared_ptr<const interp::Program> program;  // made when it is first needed
+    bool decoded = false;
     Version* next = nullptr;
     // Of one block on one thread, from earlier launches; 0 when there was none.
     std::atomic<float> block_seconds{0};
@@ -36,6 +39,8 @@ class CpuKernel final : public Kernel {
   // Made on first use; `counting` code carries probes. Takes no lock for versions there are.
   Result<Version*> version(const std::array<std::uint32_t, 3>& block, bool counting, bool checking);
   Result<codegen::KernelCode*> code(const std::array<std::uint32_t, 3>& block, bool counting, bool checking);
+  // The kernel decoded for the interpreter; nullptr when that does not cover it.
+  const interp::Program* program(Version& version);
   Result<const ir::Function*> function();
   [[nodiscard]] const ptx::Function& declaration() const { return function_; }
   [[nodiscard]] CpuModule& module() { return module_; }

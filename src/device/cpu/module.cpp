@@ -143,9 +143,9 @@ Result<CpuKernel::Version*> CpuKernel::version(const std::array<std::uint32_t, 3
   if (!checking) dump_kernel(module_.device().options().dump, **f, key.shape, counting);
   auto made = std::make_unique<Version>();
   made->key = key;
-  made->code =
-      std::make_unique<codegen::KernelCode>(codegen::make_plan(**f, key.shape, counting, checking), host_symbols(),
-                                            [this](const std::string& name) { return module_.address_of(name); });
+  made->plan = codegen::make_plan(**f, key.shape, counting, checking);
+  made->code = std::make_unique<codegen::KernelCode>(
+      made->plan, host_symbols(), [this](const std::string& name) { return module_.address_of(name); });
   made->next = first_version_.load(std::memory_order_relaxed);
   versions_.push_back(std::move(made));
   first_version_.store(versions_.back().get(), std::memory_order_release);
@@ -156,6 +156,16 @@ Result<codegen::KernelCode*> CpuKernel::code(const std::array<std::uint32_t, 3>&
   auto found = version(block, counting, checking);
   if (!found) return std::move(found.error());
   return (*found)->code.get();
+}
+
+const interp::Program* CpuKernel::program(Version& version) {
+  const std::lock_guard lock(mutex_);
+  if (!version.decoded) {
+    version.program = interp::decode(version.plan, host_symbols(),
+                                     [this](const std::string& name) { return module_.address_of(name); });
+    version.decoded = true;
+  }
+  return version.program.get();
 }
 
 Result<std::uint32_t> CpuKernel::shared_bytes(std::uint32_t dynamic) {

@@ -1,0 +1,116 @@
+// What runs a warp: the interpreter until there is compiled code, and the changes from one to the other.
+#include "device/cpu/block.hpp"
+
+namespace warploom::device {
+
+using codegen::Exit;
+using codegen::Mode;
+using codegen::WarpContext;
+
+namespace {
+
+// After so many conversions a warp of the interpreter waits for code that takes diverged lanes.
+constexpr std::uint32_t kMaxConversions = 64;
+constexpr std::uint32_t kLongBlock = 32;
+
+}  // namespace
+
+// The kernel decoded for the interpreter, when that is wanted and covers it.
+bool BlockState::may_interpret() {
+  if (!asked_) {
+    asked_ = true;
+    program_ = grid_->program();
+    if (program_ != nullptr) interpreter_.bind(*program_);
+  }
+  return program_ != nullptr;
+}
+
+// Reproducible chance.
+bool BlockState::toss() {
+  const std::uint64_t x = (number_ * 0x9e3779b97f4a7c15ULL + ++tosses_) * 0xff51afd7ed558ccdULL;
+  return ((x >> 40) & 1) != 0;
+}
+
+// Is a block, or a warp of it, that would begin in this version better begun in the interpreter?
+bool BlockState::interprets(Mode mode) {
+  if (asked_ && program_ == nullptr) return false;
+  const bool wants =
+      grid_->tier == Tier::interpreter || grid_->code->ready(mode) == nullptr || (grid_->tier == Tier::mixed && toss());
+  if (!wants || !may_interpret()) return false;
+  irregular_ = true;
+  return true;
+}
+
+// For a warp that begins its block.
+void BlockState::choose_tier(std::uint32_t w) {
+  interpreted_[w] = false;
+  // Warps of the block version are begun there.
+  if ((fresh_ && mode_[w] == Mode::uniform) || !interprets(mode_[w])) return;
+  interpreted_[w] = true;
+  mode_[w] = Mode::conservative;
+  interpreter_.start(warps_[w]);
+}
+
+// Runs a warp in the interpreter until it must wait; nothing when it goes on in compiled code.
+std::optional<Exit> BlockState::interpret(std::uint32_t w) {
+  WarpContext& c = warps_[w];
+  codegen::KernelCode& code = *grid_->code;
+  const bool leaves = grid_->tier != Tier::interpreter;
+  if (leaves && c.entry == 0) {
+    // It has not begun: nothing to convert.
+    const Mode whole = c.live == 0xFFFFFFFF ? Mode::uniform : Mode::masked;
+    if (code.ready(whole) != nullptr && grid_->tier == Tier::automatic) {
+      interpreted_[w] = false;
+      mode_[w] = whole;
+      if (whole == Mode::uniform) c.pending[0] = 0;
+      return std::nullopt;
+    }
+  }
+  interp::Interpreter::Ways ways;
+  if (leaves) {
+    ways.code = &code;
+    // Lanes that part again and again are better off here until there is code for that.
+    ways.uniform = c.transitions < kMaxConversions || code.ready(Mode::masked) != nullptr;
+    if (grid_->tier == Tier::mixed) ways.uniform = toss();
+    ways.conservative = grid_->tier == Tier::automatic;
+  }
+  const Exit exit = interpreter_.run(c, ways);
+  // A block that has come to so many barriers is long enough for code that warps can change to.
+  if (exit == Exit::barrier && ++c.interpreted == kLongBlock && leaves) code.request(Mode::uniform);
+  if (exit == Exit::to_uniform) {
+    interpreted_[w] = false;
+    mode_[w] = Mode::uniform;
+    return std::nullopt;
+  }
+  if (exit == Exit::to_conservative) {
+    interpreted_[w] = false;
+    return std::nullopt;
+  }
+  return exit;
+}
+
+// Code of the warp's mode, compiled now if it must be; nullptr when that fails or the interpreter takes over.
+codegen::CodeEntry BlockState::compiled(std::uint32_t w) {
+  WarpContext& c = warps_[w];
+  codegen::KernelCode& code = *grid_->code;
+  const codegen::CodeEntry ready = code.ready(mode_[w]);
+  const bool swap = grid_->tier == Tier::mixed && mode_[w] != Mode::uniform && c.entry != 0 && toss();
+  if (ready != nullptr && !swap) return ready;
+  // A warp in the uniform version has begun there, so the code exists.
+  if (mode_[w] != Mode::uniform && may_interpret()) {
+    code.request(mode_[w]);
+    if (mode_[w] == Mode::masked && c.entry != 0) convert_to_conservative(c);
+    if (c.entry == 0) interpreter_.start(c);
+    if (c.entry != 0) c.entry = codegen::kEntryResume;
+    interpreted_[w] = true;
+    irregular_ = true;
+    mode_[w] = Mode::conservative;
+    return nullptr;
+  }
+  auto made = code.entry(mode_[w]);
+  if (made) return *made;
+  grid_->fail(std::move(made.error()));
+  return nullptr;
+}
+
+}  // namespace warploom::device
