@@ -34,6 +34,23 @@ nb::dict properties(const PyDevice& self) {
   return out;
 }
 
+nb::list take_launches(const PyDevice& self) {
+  nb::list out;
+  for (const LaunchRecord& launch : self.device().take_launches()) {
+    nb::dict record;
+    record["kernel"] = launch.kernel;
+    record["grid"] = tuple_of(launch.grid);
+    record["block"] = tuple_of(launch.block);
+    record["shared_bytes"] = launch.shared_bytes;
+    record["start_ms"] = launch.start_ms;
+    record["ms"] = launch.ms;
+    record["compile_ms"] = launch.compile_ms;
+    record["failed"] = launch.failed;
+    out.append(record);
+  }
+  return out;
+}
+
 // Devices that are open, so that their work is finished while Python can still show what it prints.
 class OpenDevices {
  public:
@@ -163,6 +180,10 @@ void register_device(nb::module_& m) {
       .def(
           "synchronize", [](const PyDevice& self) { self.device().synchronize(); }, Unlocked(),
           "Waits for all work of all streams; raises the error of asynchronous work, if there was one.")
+      .def(
+          "record_launches", [](const PyDevice& self, bool on) { self.device().record_launches(on); }, "on"_a = true,
+          Unlocked(), "Keeps a record of every launch that ends from now on, or stops to.")
+      .def("take_launches", &take_launches, "The records kept since the last call, in the order of their ends.")
       .def(
           "reset", [](const PyDevice& self) { self.device().reset(); }, Unlocked(),
           "Frees all memory, forgets errors; what was made before raises when used.")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ._install import install, uninstall
+from ._launches import LaunchRecord, launch_times
 from ._version import __version__
 
-__all__ = ["__version__", "cuda", "install", "jit", "njit", "uninstall"]
+__all__ = ["LaunchRecord", "__version__", "cuda", "install", "jit", "launch_times", "njit", "uninstall"]
 
 
 def jit(*args, **options):

@@ -50,6 +50,16 @@ class _Attributes(TypedDict):
     max_threads_per_block: int
     const_bytes: int
 
+class _LaunchRecord(TypedDict):
+    kernel: str  # the C++ name with its parameter types
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int  # dynamic, for each block
+    start_ms: float  # when it began, from when recording was switched on
+    ms: float  # on the device, without compile_ms
+    compile_ms: float  # in which it waited for the compiler
+    failed: bool
+
 class Device:
     """A device and its context; it closes with the last object made on it."""
 
@@ -100,6 +110,12 @@ class Device:
 
     def synchronize(self) -> None:
         """Waits for all work of all streams; raises the error of asynchronous work, if there was one."""
+
+    def record_launches(self, on: bool = True) -> None:
+        """Keeps a record of every launch that ends from now on, or stops to."""
+
+    def take_launches(self) -> list[_LaunchRecord]:
+        """The records kept since the last call, in the order of their ends."""
 
     def reset(self) -> None:
         """Frees all memory, forgets errors; what was made before raises when used."""
