@@ -18,22 +18,14 @@ inline constexpr std::size_t kSiteCounters = 6;
 inline constexpr std::size_t kMemoFactors = 2;
 inline constexpr std::size_t kMemoKeys = kMemoFactors + 1;
 inline constexpr std::size_t kMemoWords = kMemoKeys + 32 * 2 / 8;
-// What the last access without a closed form cost.
-struct PatternMemo {
-  std::uint32_t distance[32];  // of the active lanes' addresses from the first one's, 0 for the others
-  std::uint8_t amount[32];     // sectors or wavefronts by first address modulo 32, 0: not known
-  std::uint8_t ideal;
-  std::uint8_t misses;  // in a row; many of them mean that remembering does not pay here
-  std::uint8_t unused[2];
-  std::uint32_t mask;  // active lanes
-};
-inline constexpr std::size_t kPatternWords = sizeof(PatternMemo) / 8;
+// Then, per site, the accesses without a closed form in a row whose lane distances were new.
+inline constexpr std::size_t kMissWords = 1;
 
 struct CounterLayout {
   std::size_t blocks = 0, sites = 0;
   [[nodiscard]] std::size_t block(std::size_t b) const { return b * kBlockCounters; }
   [[nodiscard]] std::size_t site(std::size_t s) const {
-    return blocks * kBlockCounters + s * (kSiteCounters + kMemoWords + kPatternWords);
+    return blocks * kBlockCounters + s * (kSiteCounters + kMemoWords + kMissWords);
   }
   [[nodiscard]] std::size_t memo(std::size_t s) const { return site(s) + kSiteCounters; }
   [[nodiscard]] std::size_t size() const { return site(sites); }

@@ -120,6 +120,7 @@ Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters) {
   tosses_ = 0;
   const codegen::KernelPlan& plan = grid.code->plan();
   const Launch& launch = *grid.launch;
+  if (counters != nullptr && !pattern_memos_) pattern_memos_ = std::make_unique<PatternMemo[]>(kPatternMemos);
   threads_ = launch.block[0] * launch.block[1] * launch.block[2];
   warp_count_ = (threads_ + 31) / 32;
   plain_ = plan.plain_barriers || plan.f().barriers == 0;

@@ -65,6 +65,16 @@ struct FaultPoint {
 void install_fault_handler();
 void arm_fault_point(FaultPoint* point);  // of this thread; nullptr disarms
 
+// What an access without a closed form cost. It depends on what stands here and on the first address modulo 32, so a
+// memo is never out of date.
+struct PatternMemo {
+  std::uint32_t distance[32];  // of the active lanes' addresses from the first one's, 0 for the others
+  std::uint32_t mask;          // active lanes
+  std::uint32_t what, bytes;   // space and kind of the access, see warploom_count
+  std::uint8_t ideal;
+  std::uint8_t amount[32];  // sectors or wavefronts by first address modulo 32, 0: not known
+};
+
 class BlockState {
  public:
   BlockState();
@@ -103,6 +113,9 @@ class BlockState {
   void fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std::string what, std::string remedy,
                ir::BlockId block, std::size_t inst);
 
+  // Where a count is remembered, by a hash of what it depends on; only with counters.
+  PatternMemo& pattern_memo(std::uint64_t hash) { return pattern_memos_[hash % kPatternMemos]; }
+
   // Memory checker state of a replay, see faults.cpp.
   std::uint64_t fault_address = 0;
   std::optional<Diag> check_error;
@@ -137,6 +150,9 @@ class BlockState {
   bool release_barriers();
   void convert_to_conservative(codegen::WarpContext& c);
   void report_fault(const FaultPoint& fault);
+
+  static constexpr std::size_t kPatternMemos = 256;
+  std::unique_ptr<PatternMemo[]> pattern_memos_;
 
   Grid* grid_ = nullptr;
   std::uint64_t number_ = 0;  // of the block being run

@@ -98,7 +98,7 @@ std::uint64_t warploom_globaltimer() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-constexpr std::uint8_t kManyMisses = 32;
+constexpr std::uint64_t kManyMisses = 128;
 
 // Counts one access that has no closed form: into requests, sectors, ideal sectors, wavefronts, ideal wavefronts,
 // lanes. `what` is the space, and the kind of access in its second byte.
@@ -120,37 +120,56 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
     for (std::uint32_t l = 0; l < 32; ++l) addresses[l] -= base + std::uint64_t{l} * stride;
   }
   const bool shared = space == isa::Space::shared;
-  auto* memo = reinterpret_cast<codegen::PatternMemo*>(to + codegen::kSiteCounters + codegen::kMemoWords);
+  // Remembering does not pay where patterns never come again.
+  std::uint64_t& misses = to[codegen::kSiteCounters + codegen::kMemoWords];
   const bool fixed_space =
       (what & 0xFF) != static_cast<std::uint32_t>(isa::Space::generic) && space != isa::Space::local;
-  const bool remember = bytes >= 4 && fixed_space && memo->misses < kManyMisses;
-  std::uint32_t distance[32];
-  if (remember) {
+  device::PatternMemo* memo = nullptr;
+  if (bytes >= 4 && fixed_space && misses < kManyMisses) {
+    for (std::uint32_t rest = ~mask; rest != 0; rest &= rest - 1) addresses[std::countr_zero(rest)] = first;
+    std::uint32_t distance[32];
     std::uint64_t far = 0;
-    std::uint32_t different = mask ^ memo->mask;
     for (std::uint32_t l = 0; l < 32; ++l) {
-      const std::uint64_t active = 0 - static_cast<std::uint64_t>((mask >> l) & 1);
-      const std::uint64_t d = (addresses[l] - first) & active;
-      far |= (d + (1ULL << 31)) >> 32;
+      const std::uint64_t d = addresses[l] - first;
+      far |= d + (1ULL << 31);
       distance[l] = static_cast<std::uint32_t>(d);
-      different |= distance[l] ^ memo->distance[l];
-    }
-    if (far == 0 && different == 0 && memo->amount[first % 32] != 0) {
-      memo->misses = 0;
-      to[0] += 1;
-      to[shared ? 3 : 1] += memo->amount[first % 32];
-      to[shared ? 4 : 2] += memo->ideal;
-      to[5] += static_cast<std::uint64_t>(std::popcount(mask));
-      return;
-    }
-    if (different != 0) {
-      memo->mask = mask;
-      std::memcpy(memo->distance, distance, sizeof distance);
-      std::memset(memo->amount, 0, sizeof memo->amount);
-      ++memo->misses;
     }
     // Lanes too far apart for a distance are counted each time.
-    if (far != 0) memo->misses = kManyMisses;
+    if (far >> 32 != 0) {
+      misses = kManyMisses;
+    } else {
+      // Sums and sums of sums: all distances count, each with its place.
+      std::uint32_t sum[8] = {}, sums[8] = {};
+      for (std::uint32_t l = 0; l < 32; l += 8)
+        for (std::uint32_t k = 0; k < 8; ++k) {
+          sum[k] += distance[l + k];
+          sums[k] += sum[k];
+        }
+      std::uint64_t hash = mask ^ reinterpret_cast<std::uint64_t>(to);
+      for (std::uint32_t k = 0; k < 8; ++k)
+        hash +=
+            (sum[k] | static_cast<std::uint64_t>(sums[k]) << 32) * (0x9E3779B97F4A7C15ULL + 0x2545F4914F6CDD1EULL * k);
+      hash *= 0x9E3779B97F4A7C15ULL;
+      memo = &block->pattern_memo(hash >> 40);
+      std::uint32_t different = (mask ^ memo->mask) | (what ^ memo->what) | (bytes ^ memo->bytes);
+      for (std::uint32_t l = 0; l < 32; ++l) different |= distance[l] ^ memo->distance[l];
+      if (different == 0 && memo->amount[first % 32] != 0) {
+        misses = 0;
+        to[0] += 1;
+        to[shared ? 3 : 1] += memo->amount[first % 32];
+        to[shared ? 4 : 2] += memo->ideal;
+        to[5] += static_cast<std::uint64_t>(std::popcount(mask));
+        return;
+      }
+      if (different != 0) {
+        std::memcpy(memo->distance, distance, sizeof distance);
+        memo->mask = mask;
+        memo->what = what;
+        memo->bytes = bytes;
+        std::memset(memo->amount, 0, sizeof memo->amount);
+        ++misses;
+      }
+    }
   }
   observe::AccessCounts counts;
   observe::count_access(space, static_cast<observe::AccessKind>(what >> 8), addresses, mask, bytes, counts);
@@ -160,7 +179,7 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
   to[3] += counts.wavefronts;
   to[4] += counts.ideal_wavefronts;
   to[5] += counts.active_lanes;
-  if (remember && memo->misses < kManyMisses) {
+  if (memo != nullptr) {
     memo->amount[first % 32] = static_cast<std::uint8_t>(shared ? counts.wavefronts : counts.sectors);
     memo->ideal = static_cast<std::uint8_t>(shared ? counts.ideal_wavefronts : counts.ideal_sectors);
   }
