@@ -61,6 +61,7 @@ struct WarpContext {
   std::uint32_t running = 0;  // of the first warp: the one that the block version runs
   std::uint32_t ctaid[3] = {}, nctaid[3] = {}, ntid[3] = {};
   std::uint32_t warp = 0, warps = 0;
+  std::uint32_t stream_from = 0;  // stores of so many bytes by each thread of the grid do not fit into the caches
   std::uint32_t shared_bytes = 0, dynamic_shared_bytes = 0;
   std::uint32_t smid = 0;
   std::uint64_t grid_id = 0;

@@ -220,6 +220,19 @@ Result<void> Emitter::emit_atomic(const Inst& inst) {
         add_floats_in_order(p, pointer(a.base), spill(x, "operand"), mask_or_all(lanes), is_shared);
         continue;
       }
+      if (is_shared && lanes.mask == nullptr && bits <= 64) {
+        // No lock and no mask: one lane after the other without a loop.
+        Value* cells = a.shape.uniform() ? nullptr : address_lanes(a);
+        Value* old_lanes = used ? llvm::PoisonValue::get(wide(integer)) : nullptr;
+        for (std::uint64_t l = 0; l < 32; ++l) {
+          Value* cell = cells == nullptr ? a.base : b_.CreateExtractElement(cells, l);
+          Value* old = operate_on_cell(p, pointer(cell), b_.CreateExtractElement(x, l),
+                                       swap == nullptr ? nullptr : b_.CreateExtractElement(swap, l), true);
+          if (used) old_lanes = b_.CreateInsertElement(old_lanes, old, l);
+        }
+        if (used) write(inst, d->reg, old_lanes, as_bits);
+        continue;
+      }
       Value* where = a.shape.uniform() ? nullptr : spill(address_lanes(a), "addresses");
       Value* xs = spill(x, "operand");
       Value* swaps = swap == nullptr ? nullptr : spill(swap, "swap");

@@ -261,7 +261,7 @@ Result<void> Emitter::emit_block(BlockId b) {
   if (masked())
     end_masked_block(b);
   else
-    end_uniform_block(b);
+    WL_TRY(end_uniform_block(b));
   return {};
 }
 
@@ -372,7 +372,7 @@ void Emitter::with_guard(const Inst& inst, const std::function<void(const Lanes&
 
 // --- uniform version
 
-void Emitter::end_uniform_block(BlockId b) {
+Result<void> Emitter::end_uniform_block(BlockId b) {
   const ir::Block& block = plan_.f().blocks[idx(b)];
   const auto jump = [&](BlockId s) {
     // The back edge of a spin loop lets others run now and then.
@@ -384,20 +384,20 @@ void Emitter::end_uniform_block(BlockId b) {
   };
   if (block.ends && mode_ == Mode::block) {
     end_warp(kPartDone);
-    return;
+    return {};
   }
   if (block.ends) {
     leave(Exit::done);
-    return;
+    return {};
   }
   if (block.ends_with_barrier) {
     emit_barrier(b, block.insts.back());
-    return;
+    return {};
   }
   const ptx::Instr* t = terminator(b);
   if (block.succs.size() == 1 || t == nullptr) {
     jump(block.succs[0]);
-    return;
+    return {};
   }
   const Inst& inst = block.insts.back();
   const auto part = [&](llvm::ArrayRef<std::pair<BlockId, Value*>> ways) {
@@ -428,13 +428,18 @@ void Emitter::end_uniform_block(BlockId b) {
       b_.SetInsertPoint(not_all);
       b_.CreateCondBr(b_.CreateICmpEQ(m, b_.getInt32(0)), fall, diverge);
       b_.SetInsertPoint(diverge);
-      part({{block.succs[0], m}, {block.succs[1], b_.CreateNot(m)}});
+      if (!plan_.arms[idx(b)].blocks.empty()) {
+        probe_divergence(inst);
+        WL_TRY(emit_arms(b, m));
+      } else {
+        part({{block.succs[0], m}, {block.succs[1], b_.CreateNot(m)}});
+      }
     }
     b_.SetInsertPoint(taken);
     jump(block.succs[0]);
     b_.SetInsertPoint(fall);
     jump(block.succs[1]);
-    return;
+    return {};
   }
   // brx.idx
   const std::size_t targets = block.succs.size() - (t->guard >= 0 ? 1 : 0);
@@ -449,7 +454,7 @@ void Emitter::end_uniform_block(BlockId b) {
       b_.SetInsertPoint(at);
       jump(block.succs[k]);
     }
-    return;
+    return {};
   }
   Value* index = operand(inst, 0, isa::Type::u32, true);
   Value* rest = b_.getInt32(0xFFFFFFFF);
@@ -470,6 +475,7 @@ void Emitter::end_uniform_block(BlockId b) {
     rest = b_.CreateAnd(rest, b_.CreateNot(here));
   }
   part(ways);
+  return {};
 }
 
 void Emitter::spin_yield(BlockId header) {
@@ -577,9 +583,12 @@ void Emitter::check_widening(BlockId b, const Inst& inst) {
   llvm::MDBuilder md(context_);
   b_.CreateCondBr(failed, out, on, md.createBranchWeights(1, 1 << 20));
   b_.SetInsertPoint(out);
-  if (masked()) {
+  if (masked() || arms_ != nullptr) {
     // Others may be pending anywhere, so all values go.
-    flush_pending();
+    if (arms_ != nullptr)
+      leave_arms(b);
+    else
+      flush_pending();
     save(everything());
   } else {
     save(live_at(b));

@@ -135,11 +135,7 @@ void Emitter::end_masked_block(BlockId b) {
       else
         taken = b_.CreateAnd(to_mask(guard_bits(inst)), mask_);
       Value* fall = b_.CreateAnd(mask_, b_.CreateNot(taken));
-      if (plan_.counting && !guard_is_uniform(inst)) {
-        const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
-        Value* both = b_.CreateAnd(b_.CreateICmpNE(taken, b_.getInt32(0)), b_.CreateICmpNE(fall, b_.getInt32(0)));
-        add_counter(layout.site(idx(inst.site)), b_.CreateZExt(both, b_.getInt64Ty()));
-      }
+      if (plan_.counting && !guard_is_uniform(inst)) count_divergence(inst, taken, fall);
       add_pending(block.succs[0], taken);
       add_pending(block.succs[1], fall);
     } else {

@@ -84,6 +84,11 @@ Emitter::Address Emitter::address(const Inst& inst, std::size_t k, Space space) 
   if (a.space != Space::param)
     load->setMetadata(llvm::LLVMContext::MD_align,
                       llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(64))));
+  // So that loads of parameters may leave loops.
+  if (a.space == Space::param && plan_.f().entry != nullptr && plan_.f().entry->param_bytes != 0)
+    load->setMetadata(
+        llvm::LLVMContext::MD_dereferenceable,
+        llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(plan_.f().entry->param_bytes))));
   Value* start = b_.CreatePtrToInt(load, b_.getInt64Ty());
   if (a.wide != nullptr)
     a.wide = b_.CreateAdd(a.wide, splat(start));
@@ -190,10 +195,26 @@ void Emitter::scatter(Value* addresses, Value* value, const Lanes& lanes, bool i
   });
 }
 
+llvm::Value* Emitter::load_one_by_one(const Address& a, llvm::Type* type) {
+  const bool constant = a.shape.linear() && !has_factors(a.shape);
+  Value* addresses = constant ? nullptr : address_lanes(a);
+  Value* out = llvm::PoisonValue::get(wide(type));
+  for (unsigned l = 0; l < 32; ++l) {
+    Value* at = constant ? pointer(a.base, constant_offset(a.shape, l))
+                         : pointer(b_.CreateExtractElement(addresses, std::uint64_t{l}));
+    Value* x = b_.CreateAlignedLoad(type, at, llvm::Align(type->getScalarSizeInBits() / 8));
+    out = b_.CreateInsertElement(out, x, std::uint64_t{l});
+  }
+  return out;
+}
+
 llvm::Value* Emitter::load_lanes(const Address& a, llvm::Type* type, const Lanes& lanes, bool is_volatile) {
   const unsigned bytes = type->getScalarSizeInBits() / 8;
   const llvm::Align align(bytes);
   if (a.shape.uniform()) return b_.CreateAlignedLoad(type, pointer(a.base), align, is_volatile);
+  // All lanes load, and nothing in the machine does it for them: one after the other without a loop.
+  const bool unrolled = lanes.mask == nullptr && !is_volatile && (bytes < 4 || !traits_.gathers);
+  if (!a.shape.linear() && unrolled) return load_one_by_one(a, type);
   if (!a.shape.linear() || is_volatile) return gather(address_lanes(a), type, lanes, is_volatile);
   const Runs runs = find_runs(a.shape);
   // Padding around the windows makes whole-vector loads of inactive lanes harmless there.
@@ -224,6 +245,7 @@ llvm::Value* Emitter::load_lanes(const Address& a, llvm::Type* type, const Lanes
     std::vector<Value*> one;
     if (load_interleaved(a, type, static_cast<unsigned>(runs.stride / bytes), lanes, one)) return one[0];
   }
+  if (unrolled) return load_one_by_one(a, type);
   return gather(address_lanes(a), type, lanes, is_volatile);
 }
 
@@ -250,13 +272,16 @@ void Emitter::store_lanes(const Address& a, Value* value, const Lanes& lanes, bo
     const bool blend = lanes.mask != nullptr && a.space == Space::shared && !traits_.masked_stores;
     if (runs.length >= 8 && runs.stride == bytes && (lanes.mask == nullptr || traits_.masked_stores || blend)) {
       Value* starts = has_factors(a.shape) ? pattern(a.shape, b_.getInt64Ty()) : nullptr;
+      Value* past = lanes.mask == nullptr ? passes_caches(a, bytes) : nullptr;
+      std::vector<std::pair<Value*, Value*>> later;
       for (unsigned r = 0; r < 32; r += runs.length) {
         Value* at = run_start(a, starts, r);
         std::vector<int> pick;
         for (unsigned l = 0; l < runs.length; ++l) pick.push_back(static_cast<int>(r + l));
         Value* part = runs.length == 32 ? value : b_.CreateShuffleVector(value, pick);
         if (lanes.mask == nullptr) {
-          b_.CreateAlignedStore(part, at, align);
+          if (past == nullptr) b_.CreateAlignedStore(part, at, align);
+          if (past != nullptr) later.emplace_back(part, at);
           continue;
         }
         Value* bits = runs.length == 32 ? lanes.bits : b_.CreateShuffleVector(lanes.bits, pick);
@@ -266,6 +291,7 @@ void Emitter::store_lanes(const Address& a, Value* value, const Lanes& lanes, bo
         else
           b_.CreateMaskedStore(part, at, align, bits);
       }
+      if (past != nullptr) store_either_way(past, later, align);
       return;
     }
   }
@@ -366,6 +392,7 @@ void Emitter::emit_load(const Inst& inst) {
     Address a = address(inst, 1, ptx::space_of(p));
     probe_access(inst, a, lanes);
     const bool is_volatile = is_ordered(p);
+    if (!is_volatile && lanes.mask == nullptr) fetch_ahead(a, isa::bytes(type) * width);
     std::vector<Value*> values;
     // Parameters never change: their loads may be hoisted.
     if (a.space == Space::param && a.shape.uniform()) {

@@ -59,6 +59,13 @@ void Emitter::probe_divergence(const Inst& inst) {
   add_counter(layout.site(idx(inst.site)), b_.getInt64(1));
 }
 
+// Of a branch under a mask: its lanes go both ways only if there are some of each.
+void Emitter::count_divergence(const Inst& inst, Value* taken, Value* rest) {
+  const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
+  Value* both = b_.CreateAnd(b_.CreateICmpNE(taken, b_.getInt32(0)), b_.CreateICmpNE(rest, b_.getInt32(0)));
+  add_counter(layout.site(idx(inst.site)), b_.CreateZExt(both, b_.getInt64Ty()));
+}
+
 // Sectors of an access by a full warp whose lanes lie at fixed distances: they depend on the base modulo 32 alone.
 llvm::Value* Emitter::count_runs(const Address& a, std::uint32_t bytes, observe::AccessKind kind) {
   if (!a.shape.constant_pattern()) return nullptr;

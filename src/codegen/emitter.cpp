@@ -258,7 +258,7 @@ void Emitter::write(const Inst& inst, ValueId v, Value* value, Type type) {
   if (!is_wide(value)) value = splat(value);
   Value* lanes = nullptr;
   if (inst.p.guard >= 0) lanes = guard_bits(inst);
-  if (masked() && mask_bits_ != nullptr && plan_.crosses[idx(v)])
+  if (mask_bits_ != nullptr && plan_.crosses[idx(v)])
     lanes = lanes == nullptr ? mask_bits_ : b_.CreateAnd(lanes, mask_bits_);
   if (lanes != nullptr) value = b_.CreateSelect(lanes, value, b_.CreateLoad(value->getType(), slot(v)));
   b_.CreateStore(value, slot(v));

@@ -105,7 +105,7 @@ class Emitter {
   Result<void> emit_block(ir::BlockId b);
   Result<void> emit_body(ir::BlockId b);
   void enter_masked_block(ir::BlockId b);
-  void end_uniform_block(ir::BlockId b);
+  Result<void> end_uniform_block(ir::BlockId b);
   void end_masked_block(ir::BlockId b);
   void after_masked_block(ir::BlockId b);
   void emit_dispatch();
@@ -140,12 +140,22 @@ class Emitter {
   // Live values at a block that each warp has for itself, and that are in `among` if given.
   [[nodiscard]] LiveSet warp_values(ir::BlockId at, const LiveSet* among) const;
 
+  // emit_stream.cpp
+  void fetch_ahead(const Address& a, std::uint32_t bytes);
+  Value* passes_caches(const Address& a, std::uint32_t bytes);
+  void store_either_way(Value* past_caches, llvm::ArrayRef<std::pair<Value*, Value*>> parts, llvm::Align align);
+
+  // emit_arms.cpp
+  Result<void> emit_arms(ir::BlockId b, Value* taken);
+  void leave_arms(ir::BlockId b);
+
   // emit_memory.cpp
   Address address(const ir::Inst& inst, std::size_t k, isa::Space space);
   Value* address_lanes(const Address& a);  // <32 x i64>
   void emit_load(const ir::Inst& inst);
   void emit_store(const ir::Inst& inst);
   Value* load_lanes(const Address& a, llvm::Type* type, const Lanes& lanes, bool is_volatile);
+  Value* load_one_by_one(const Address& a, llvm::Type* type);
   bool load_interleaved(const Address& a, llvm::Type* type, unsigned width, const Lanes& lanes,
                         std::vector<Value*>& out);
   void store_lanes(const Address& a, Value* value, const Lanes& lanes, bool is_volatile);
@@ -177,6 +187,7 @@ class Emitter {
   void probe_block(ir::BlockId b);
   void probe_access(const ir::Inst& inst, const Address& a, const Lanes& lanes);
   void probe_divergence(const ir::Inst& inst);
+  void count_divergence(const ir::Inst& inst, Value* taken, Value* rest);
   void add_counter(std::size_t index, Value* amount);
   bool probe_remembered(std::size_t site, const Address& a, const Lanes& lanes, std::uint32_t bytes,
                         observe::AccessKind kind);
@@ -220,6 +231,9 @@ class Emitter {
   llvm::Instruction* warps_ = nullptr;
   llvm::PHINode* part_ = nullptr;
   std::map<ir::BlockId, llvm::BasicBlock*> region_exit_;
+  // While an arm of a divergent branch is emitted in place: the branch's arms, and lanes that go to each.
+  const Arms* arms_ = nullptr;
+  std::map<ir::BlockId, llvm::AllocaInst*> arm_lanes_;
   ir::BlockId block_ = 0;  // block being emitted
   std::size_t index_ = 0;  // instruction being emitted
 };

@@ -62,6 +62,45 @@ bool parts_lanes(const ir::Function& f, const passes::Shapes& shapes, std::size_
 // The block version repeats code that several barriers lead to; more than this is not worth its compile time.
 constexpr std::size_t kMaxRegionInsts = 400;
 
+// More instructions than these are left to the masked version.
+constexpr std::size_t kMaxArmInsts = 64;
+constexpr std::size_t kMaxArmBlocks = 8;
+
+Arms find_arms(const ir::Function& f, const passes::Shapes& shapes, BlockId b, BlockId join) {
+  const ir::Block& from = f.blocks[idx(b)];
+  if (from.succs.size() != 2 || from.insts.empty() || join <= b || idx(join) >= f.blocks.size()) return {};
+  const ptx::Instr& p = from.insts.back().p;
+  if (p.op != isa::Op::bra || p.guard < 0 || shapes.of[idx(p.guard)].uniform()) return {};
+  Arms arms;
+  arms.join = join;
+  std::vector<BlockId> todo = from.succs;
+  std::size_t insts = 0;
+  while (!todo.empty()) {
+    const BlockId x = todo.back();
+    todo.pop_back();
+    if (x == join || std::find(arms.blocks.begin(), arms.blocks.end(), x) != arms.blocks.end()) continue;
+    const ir::Block& block = f.blocks[idx(x)];
+    if (x <= b || x > join || block.ends || block.ends_with_barrier || block.starts_with_sync || block.loop_last >= 0 ||
+        block.spin_loop || block.succs.size() > 2)
+      return {};
+    for (const Inst& i : block.insts) {
+      const isa::Flow flow = isa::row(i.p.op).flow;
+      if (flow == isa::Flow::call || flow == isa::Flow::trap || i.p.op == isa::Op::brx ||
+          (flow == isa::Flow::barrier && !i.p.has(isa::Mod::warp)))
+        return {};
+    }
+    insts += block.insts.size();
+    arms.blocks.push_back(x);
+    if (insts > kMaxArmInsts || arms.blocks.size() > kMaxArmBlocks) return {};
+    for (BlockId s : block.succs) {
+      if (s <= x) return {};
+      todo.push_back(s);
+    }
+  }
+  std::sort(arms.blocks.begin(), arms.blocks.end());
+  return arms;
+}
+
 std::vector<Region> find_regions(const ir::Function& f) {
   std::vector<Region> regions;
   std::vector<BlockId> entries{0};
@@ -190,6 +229,9 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
   for (std::size_t b = 0; b < blocks; ++b)
     if (f.blocks[b].loop_last >= 0 && idx(f.blocks[b].loop_last) + 1 < blocks)
       plan->continues[idx(f.blocks[b].loop_last) + 1] = false;
+  for (std::size_t b = 0; b < blocks; ++b)
+    plan->arms.push_back(find_arms(f, plan->prepared.shapes, static_cast<BlockId>(b), ipdom[b]));
+  plan->streams = passes::find_memory_streams(f);
   plan->continues_wide = plan->continues;
   for (const auto& [b, index] : plan->prepared.shapes.widenings) plan->continues_wide[idx(b)] = false;
   // A block that simply goes on is no place to change versions: its masks are never stored.

@@ -3,6 +3,7 @@
 
 #include "codegen/context.hpp"
 #include "observe/facts.hpp"
+#include "passes/memory_streams.hpp"
 #include "passes/pipeline.hpp"
 
 namespace warploom::codegen {
@@ -17,6 +18,12 @@ struct Region {
   std::vector<char> blocks;         // by block: can be reached without a barrier
   std::vector<ir::BlockId> exits;   // blocks behind the barriers it ends with
   std::vector<std::uint64_t> defs;  // bit set of values that it may write
+};
+
+// What lies between a divergent branch and the place where its lanes meet, where that is short and simple.
+struct Arms {
+  std::vector<ir::BlockId> blocks;  // in order; empty: not short
+  ir::BlockId join = 0;
 };
 
 struct KernelPlan {
@@ -35,8 +42,10 @@ struct KernelPlan {
       returns_to_uniform;       // by block: the masked version goes back to the uniform one here when all are there
   std::vector<char> continues;  // by block: simply goes on from the block before it, same lanes
   std::vector<char> continues_wide;  // the same in the conservative version, which is entered at checked widenings
-  bool spins = false;                // some loop may wait for other threads
-  bool parts = false;                // lanes are likely to part: a branch that is no mere bounds guard may part them
+  passes::MemoryStreams streams;
+  std::vector<Arms> arms;  // by block: of the branch at its end
+  bool spins = false;      // some loop may wait for other threads
+  bool parts = false;      // lanes are likely to part: a branch that is no mere bounds guard may part them
 
   // Regions of the block version, the kernel's start first; empty when there is no such version.
   std::vector<Region> regions;

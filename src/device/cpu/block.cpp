@@ -48,6 +48,15 @@ class StandardFloatMode {
 
 constexpr std::size_t kIdleStates = 16;  // of a thread, kept for later launches
 
+// Stores that pass the caches by are not ordered like others.
+void finish_streams() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
 constexpr std::uint32_t kTile = 16;  // blocks along a side of a tile
 
 // Morton order of a full tile: x in the low half, y in the high half of each entry.
@@ -157,6 +166,7 @@ Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters) {
     c.counters = counters;
     for (int i = 0; i < 3; ++i) c.nctaid[i] = launch.grid[static_cast<std::size_t>(i)];
     c.grid_id = grid.id;
+    c.stream_from = grid.stream_from;
     c.shared_bytes = grid.shared_bytes;
     c.dynamic_shared_bytes = launch.shared_bytes;
   }
@@ -738,6 +748,7 @@ void work_on(Grid& grid, unsigned thread) {
       stalls = 0;
     }
   }
+  finish_streams();
   if (current != nullptr) retire(std::move(current));
   for (auto& b : active) retire(std::move(b));
   if (!counters.empty()) {

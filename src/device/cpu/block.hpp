@@ -42,6 +42,7 @@ struct Grid {
   std::uint32_t shared_bytes = 0;  // static and dynamic, as laid out
   std::uint64_t blocks = 0;
   std::uint64_t id = 0;
+  std::uint32_t stream_from = 0;  // WarpContext::stream_from
   bool start_conservative = false;
   bool one_by_one = false;  // blocks may wait for each other: they are begun in order, and none before it is needed
   BlockOrder order;

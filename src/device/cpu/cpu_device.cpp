@@ -28,6 +28,16 @@ unsigned worker_count(const CpuOptions& options) {
   return options.threads != 0 ? options.threads : usable_cores();
 }
 
+// Of the largest cache.
+std::uint64_t cache_bytes() {
+  static const std::uint64_t bytes = [] {
+    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    constexpr std::uint64_t usual = 32ULL << 20;
+    return l3 > 0 ? static_cast<std::uint64_t>(l3) : l2 > 0 ? static_cast<std::uint64_t>(l2) : usual;
+  }();
+  return bytes;
+}
+
 Diag launch_error(ErrorId id, const Kernel& kernel, std::string what, std::string remedy) {
   Diag d;
   d.id = id;
@@ -258,6 +268,8 @@ Result<void> CpuDevice::run_version(CpuKernel& kernel, CpuKernel::Version& versi
   grid.blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   grid.id = next_grid_.fetch_add(1, std::memory_order_relaxed);
   grid.one_by_one = code.plan().spins || launch.cooperative;
+  const std::uint64_t all_threads = grid.blocks * launch.block[0] * launch.block[1] * launch.block[2];
+  grid.stream_from = static_cast<std::uint32_t>(std::min<std::uint64_t>(cache_bytes() / all_threads + 1, UINT32_MAX));
   grid.order = BlockOrder(launch.grid, !grid.one_by_one && !options_.deterministic);
   grid.start_conservative = options_.unoptimised;
   grid.resolve = [&kernel](const std::string& name) { return kernel.module().address_of(name); };

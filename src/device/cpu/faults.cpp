@@ -100,6 +100,7 @@ std::optional<Diag> CpuDevice::replay(Grid& grid, std::uint64_t block, std::uint
   again.shared_bytes = grid.shared_bytes;
   again.blocks = grid.blocks;
   again.id = grid.id;
+  again.stream_from = grid.stream_from;
   again.start_conservative = true;
   again.order = grid.order;
   BlockState state;
