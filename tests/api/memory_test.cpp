@@ -1,4 +1,5 @@
 // Copies and fills by address, and host memory that kernels may access.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -45,6 +46,22 @@ TEST_F(RawMemory, CopiesInEveryDirection) {
 TEST_F(RawMemory, CopiesOverlappingRanges) {
   copy(device, array.data() + 1, array.data(), 12);
   EXPECT_EQ(array.to_vector(), (std::vector{1, 1, 2, 3}));
+}
+
+// Large enough to be shared out among threads.
+TEST_F(RawMemory, CopiesLargeRanges) {
+  const Device several = Device::open("cpu", {.threads = 3});
+  const std::size_t count = (std::size_t{21} << 20) + 12345;
+  std::vector<unsigned char> host(count), back(count);
+  for (std::size_t i = 0; i < count; ++i) host[i] = static_cast<unsigned char>(i * 2654435761U >> 24);
+  DeviceArray<unsigned char> large(several, count);
+  copy(several, large.data(), host.data(), count);
+  copy(several, back.data(), large.data(), count);
+  EXPECT_EQ(back, host);
+  // Ranges that overlap keep their order.
+  copy(several, large.data() + 1000, large.data(), count - 1000);
+  copy(several, back.data(), large.data(), count);
+  EXPECT_TRUE(std::equal(host.begin(), host.end() - 1000, back.begin() + 1000));
 }
 
 TEST_F(RawMemory, CopiesInAStreamInOrder) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 
 #include "base/cores.hpp"
 #include "cache/store.hpp"
@@ -128,6 +129,21 @@ std::shared_ptr<observe::LaunchLog> CpuDevice::launch_log() {
   if (!logged_.load(std::memory_order_relaxed)) return nullptr;
   const std::lock_guard lock(observers_mutex_);
   return launch_log_;
+}
+
+// Large copies are shared out: one core does not use all of the memory's bandwidth, and pages that are touched for the
+// first time are cleared.
+Result<void> CpuDevice::copy(void* to, const void* from, std::size_t bytes) {
+  constexpr std::size_t piece = std::size_t{2} << 20;
+  auto* target = static_cast<std::byte*>(to);
+  const auto* source = static_cast<const std::byte*>(from);
+  const bool apart = std::less_equal<>()(target + bytes, source) || std::less_equal<>()(source + bytes, target);
+  if (bytes < 4 * piece || !apart) return Device::copy(to, from, bytes);
+  pool_.share((bytes + piece - 1) / piece, [&](std::uint64_t i) {
+    const std::size_t at = i * piece;
+    std::memcpy(target + at, source + at, std::min(piece, bytes - at));
+  });
+  return {};
 }
 
 Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {

@@ -98,6 +98,7 @@ class CpuDevice final : public Device {
   Result<void> register_host(void* address, std::size_t bytes) override {
     return memory_.register_host(address, bytes);
   }
+  Result<void> copy(void* to, const void* from, std::size_t bytes) override;
   void unregister_host(void* address) override { memory_.unregister_host(address); }
   [[nodiscard]] std::size_t free_bytes() const override { return memory_.free_bytes(); }
   Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) override;

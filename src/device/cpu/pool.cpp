@@ -113,8 +113,8 @@ bool WorkerPool::help_someone() {
     while (places(seen) != 0) {
       if (!job.state.compare_exchange_weak(seen, seen + kInside - kPlace + kNumber, std::memory_order_acquire))
         continue;
-      work_on(*job.grid, number(seen));
-      // The job may have another grid as soon as it is left, and a call for nothing does no harm there.
+      job.work(job.data, number(seen));
+      // The job may have other work as soon as it is left, and a call for nothing does no harm there.
       if (const std::uint32_t left = job.state.fetch_sub(kInside, std::memory_order_release);
           inside(left) == 1 && places(left) == 0)
         job.state.notify_all();
@@ -147,8 +147,11 @@ WorkerPool::Job* WorkerPool::find_job() {
   return nullptr;
 }
 
-void WorkerPool::call_helpers(Job& job, Grid& grid, unsigned helpers, bool wake) {
-  job.grid = &grid;
+void WorkerPool::work_on_grid(void* grid, unsigned thread) { work_on(*static_cast<Grid*>(grid), thread); }
+
+void WorkerPool::call_helpers(Job& job, void (*body)(void*, unsigned), void* data, unsigned helpers, bool wake) {
+  job.work = body;
+  job.data = data;
   job.state.store(helpers * kPlace + kNumber, std::memory_order_seq_cst);
   if (!wake || sleeping_.load(std::memory_order_seq_cst) == 0) return;
   bell_.fetch_add(1, std::memory_order_seq_cst);
@@ -161,7 +164,7 @@ void WorkerPool::call_helpers(Job& job, Grid& grid, unsigned helpers, bool wake)
 void WorkerPool::LateCall::consider(Grid& grid) {
   if (job != nullptr || std::chrono::steady_clock::now() < when) return;
   job = pool.find_job();
-  if (job != nullptr) pool.call_helpers(*job, grid, helpers, true);
+  if (job != nullptr) pool.call_helpers(*job, work_on_grid, &grid, helpers, true);
 }
 
 unsigned WorkerPool::run(Grid& grid, double seconds) {
@@ -176,7 +179,7 @@ unsigned WorkerPool::run(Grid& grid, double seconds) {
   else
     grid.queue.in_parts(grid.blocks, job->parts.get(), helpers + 1, helpers + 1);
   if (job != nullptr) {
-    call_helpers(*job, grid, helpers, seconds == 0 || seconds > kWorthWaking);
+    call_helpers(*job, work_on_grid, &grid, helpers, seconds == 0 || seconds > kWorthWaking);
     work_on(grid, 0);
   } else {
     LateCall late{*this, helpers, std::chrono::steady_clock::now() + kLate};
@@ -184,16 +187,35 @@ unsigned WorkerPool::run(Grid& grid, double seconds) {
     work_on(grid, 0);
     job = late.job;
   }
-  if (job == nullptr) return 1;
+  return job == nullptr ? 1 : dismiss_helpers(*job) + 1;
+}
+
+unsigned WorkerPool::dismiss_helpers(Job& job) {
   // Nobody joins any more; those inside finish what they have begun.
-  std::uint32_t state = job->state.fetch_and(kField, std::memory_order_acquire);
+  std::uint32_t state = job.state.fetch_and(kField, std::memory_order_acquire);
   const std::uint32_t joined = number(state) - 1;
   state = inside(state);
-  for (Spin spin; state != 0; state = job->state.load(std::memory_order_acquire))
-    if (!spin.again()) job->state.wait(state, std::memory_order_acquire);
-  job->grid = nullptr;
-  used_.fetch_and(~(1U << static_cast<std::uint32_t>(job - jobs_.data())), std::memory_order_release);
-  return joined + 1;
+  for (Spin spin; state != 0; state = job.state.load(std::memory_order_acquire))
+    if (!spin.again()) job.state.wait(state, std::memory_order_acquire);
+  used_.fetch_and(~(1U << static_cast<std::uint32_t>(&job - jobs_.data())), std::memory_order_release);
+  return joined;
+}
+
+void WorkerPool::share(std::uint64_t pieces, const std::function<void(std::uint64_t)>& piece) {
+  struct Shared {
+    const std::function<void(std::uint64_t)>& piece;
+    std::uint64_t pieces;
+    std::atomic<std::uint64_t> next{0};
+  } shared{piece, pieces};
+  const auto body = [](void* data, unsigned) {
+    auto& s = *static_cast<Shared*>(data);
+    for (std::uint64_t i = 0; (i = s.next.fetch_add(1, std::memory_order_relaxed)) < s.pieces;) s.piece(i);
+  };
+  const auto helpers = static_cast<unsigned>(std::min<std::uint64_t>(workers_.size(), pieces));
+  Job* job = helpers == 0 ? nullptr : find_job();
+  if (job != nullptr) call_helpers(*job, body, &shared, helpers, true);
+  body(&shared, 0);
+  if (job != nullptr) dismiss_helpers(*job);
 }
 
 }  // namespace warploom::device

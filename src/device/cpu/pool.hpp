@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -55,13 +56,16 @@ class WorkerPool {
   // Runs all blocks of the grid. `seconds`: what it is expected to take on one thread, 0 when nobody knows; helpers are
   // not called for what is over before they are awake. Gives the number of threads that worked.
   unsigned run(Grid& grid, double seconds);
+  // Runs `piece` for the numbers below `pieces`, in any order, on all threads.
+  void share(std::uint64_t pieces, const std::function<void(std::uint64_t)>& piece);
   [[nodiscard]] unsigned threads() const { return static_cast<unsigned>(workers_.size()) + 1; }
 
  private:
-  // A grid that helpers may join. The state counts: helpers in it, places left, and the number of the next helper.
+  // Work that helpers may join. The state counts: helpers in it, places left, and the number of the next helper.
   struct alignas(64) Job {
     std::atomic<std::uint32_t> state{0};
-    Grid* grid = nullptr;
+    void (*work)(void* data, unsigned thread) = nullptr;
+    void* data = nullptr;
     std::unique_ptr<BlockQueue::Part[]> parts;
   };
   static constexpr std::size_t kJobs = 32;
@@ -77,13 +81,16 @@ class WorkerPool {
   };
 
   void work();
-  void call_helpers(Job& job, Grid& grid, unsigned helpers, bool wake);
+  static void work_on_grid(void* grid, unsigned thread);
+  void call_helpers(Job& job, void (*body)(void*, unsigned), void* data, unsigned helpers, bool wake);
+  // Waits for those inside; gives how many there were.
+  unsigned dismiss_helpers(Job& job);
   bool help_someone();
   [[nodiscard]] bool anyone_wants_help() const;
   Job* find_job();
 
   std::array<Job, kJobs> jobs_;
-  std::atomic<std::uint32_t> used_{0};  // bit i: jobs_[i] has a grid
+  std::atomic<std::uint32_t> used_{0};  // bit i: jobs_[i] has work
   alignas(64) std::atomic<std::uint32_t> sleeping_{0}, bell_{0};
   std::atomic<bool> stop_{false};
   std::vector<std::thread> workers_;
