@@ -40,6 +40,7 @@ struct KernelPlan {
   std::uint32_t slot_bytes = 0, wide_slot_bytes = 0;
   std::vector<char>
       returns_to_uniform;       // by block: the masked version goes back to the uniform one here when all are there
+  bool enters_loops = false;    // the uniform version can also be entered at the start of every loop
   std::vector<char> continues;  // by block: simply goes on from the block before it, same lanes
   std::vector<char> continues_wide;  // the same in the conservative version, which is entered at checked widenings
   passes::MemoryStreams streams;

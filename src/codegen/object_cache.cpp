@@ -104,7 +104,7 @@ std::string cache_key(const KernelPlan& plan, Mode mode, const std::string& targ
   const ir::Function& f = plan.f();
   Writer w;
   w << kFormat << made_by << target << mode << plan.block.x << plan.block.y << plan.block.z << plan.counting
-    << plan.checking;
+    << plan.checking << plan.enters_loops;
   w << f.values << f.blocks << f.variables << f.shared_bytes << f.dynamic_shared_align << f.local_bytes << f.barriers;
   const std::string text = w.take();
   llvm::BLAKE3 hash;

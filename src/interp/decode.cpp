@@ -629,6 +629,7 @@ std::shared_ptr<const Program> Decoder::run() {
     BlockCode& code = out_->blocks[b];
     block(static_cast<BlockId>(b));
     code.spin_loop = block_of.spin_loop;
+    code.heads_loop = block_of.loop_last >= 0;
     code.returns_to_uniform = plan_->returns_to_uniform[b];
     code.continues = b + 1 < f().blocks.size() && plan_->continues[b + 1];
     for (std::size_t h = b + 1; h-- > 0;)

@@ -11,8 +11,6 @@ using ir::BlockId;
 
 namespace {
 
-// Loop iterations between looks for compiled code.
-constexpr std::uint32_t kRounds = 256;
 constexpr std::uint32_t kAll = 0xFFFFFFFF;
 
 std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -84,7 +82,15 @@ Exit Interpreter::run(WarpContext& c, const Ways& ways) {
     return exit;
   };
 
+  left_a_loop_ = false;
   std::uint32_t rounds = 0;
+  const auto better_code = [&] { return ways.code->ready(program.plan->main_mode()) != nullptr; };
+  const auto goes_conservative = [&] {
+    ways.code->request(codegen::Mode::conservative);
+    if (ways.code->ready(codegen::Mode::conservative) == nullptr) return false;
+    c.entry = codegen::kEntryResume;
+    return true;
+  };
   BlockId b = 0;
   // From block b on in order; a loop that still has lanes comes before what follows it.
   const auto after = [&](BlockId done) -> BlockId {
@@ -193,16 +199,21 @@ Exit Interpreter::run(WarpContext& c, const Ways& ways) {
       }
       const BlockCode* next = to < 0 ? nullptr : &program.blocks[idx(to)];
       if (next == nullptr || mask != c.live || next->starts_with_sync || (to <= b && next->spin_loop)) {
+        const BlockId from = b;
         b = after(b);
+        if (b <= from && ways.leaves_loops && ++rounds % ways.rounds == 0 && better_code() && goes_conservative())
+          return leave(Exit::to_conservative);
         break;
       }
-      if (to <= b && ways.conservative && (++rounds % kRounds) == 0 &&
-          ways.code->ready(program.plan->main_mode()) != nullptr) {
-        // Better code is there, and no entry to it on the way.
-        ways.code->request(codegen::Mode::conservative);
-        if (ways.code->ready(codegen::Mode::conservative) != nullptr) {
-          c.entry = codegen::kEntryResume;
-          return leave(Exit::to_conservative);
+      if (to <= b && ways.leaves_loops && ++rounds % ways.rounds == 0 && better_code()) {
+        if (mask != kAll || !next->heads_loop) {
+          if (goes_conservative()) return leave(Exit::to_conservative);
+        } else if (ways.loop_code(ways.owner)->ready(codegen::Mode::uniform) != nullptr &&
+                   convert_to_uniform(*program.plan, c, to)) {
+          left_a_loop_ = true;
+          c.pending[to] = 0;
+          c.entry = to;
+          return leave(Exit::to_uniform);
         }
       }
       c.pending[to] = 0;

@@ -19,7 +19,7 @@ struct BlockCode {
   std::uint32_t begin = 0, end = 0;  // in Program::steps
   End ends = End::jump;
   bool continues = false;  // the next block goes on from this one, same lanes
-  bool starts_with_sync = false, spin_loop = false, returns_to_uniform = false;
+  bool starts_with_sync = false, spin_loop = false, returns_to_uniform = false, heads_loop = false;
   bool reduces = false, counted = false;  // of a barrier
   bool guard_negated = false, has_guard = false;
   Ref operand[3] = {kNoRef, kNoRef, kNoRef};  // guard or index of a branch; number, count and predicate of a barrier
@@ -80,15 +80,21 @@ class Interpreter {
   // Prepares for a program, which must outlive the runs.
   void bind(const Program& program);
   // How a warp may go on in compiled code. To the uniform version, once it is there and all lanes stand together at an
-  // entry of it: the values then move to its save area, and the answer is Exit::to_uniform. To the conservative one,
-  // from anywhere, which is asked for where the other way is not found: Exit::to_conservative.
+  // entry of it: the values then move to its save area, and the answer is Exit::to_uniform. Where that
+  // way is not found for many rounds of loops, to code that can be entered at loops, or, when not all lanes stand
+  // together, to the conservative version, which takes lanes from anywhere: Exit::to_conservative.
   struct Ways {
     codegen::KernelCode* code = nullptr;
-    bool uniform = false, conservative = false;
+    bool uniform = false, leaves_loops = false;
+    std::uint32_t rounds = 256;  // between looks
+    codegen::KernelCode* (*loop_code)(void* owner) = nullptr;
+    void* owner = nullptr;
   };
   // Runs a warp from where its lanes are pending, in the conservative save area, until it ends, must wait or goes on
   // in compiled code.
   Exit run(WarpContext& c, const Ways& ways);
+  // After Exit::to_uniform: the entry is one of Ways::loop_code.
+  [[nodiscard]] bool left_a_loop() const { return left_a_loop_; }
   // Of a warp that starts its block.
   void start(WarpContext& c) const;
   // The instruction at which a fault happened.
@@ -99,6 +105,7 @@ class Interpreter {
 
   State state_;
   const Program* program_ = nullptr;
+  bool left_a_loop_ = false;
   std::uint64_t bound_ = 0;  // its id
   std::vector<std::byte> storage_;
 };

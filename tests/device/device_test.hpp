@@ -36,6 +36,8 @@ enum class Code {
   optimised,    // compiled by this test
   unoptimised,  // DeviceOptions::unoptimised, without the disk cache
   cached,       // what the same test compiled before
+  interpreted,  // by the interpreter alone
+  mixed,        // by the interpreter and compiled code by turns
 };
 
 // Folders of the disk cache, one for each test; they go at the end of the process.
@@ -48,8 +50,9 @@ class CacheFolders {
     const std::string name = std::string(test.name()).substr(0, std::string_view(test.name()).rfind('/'));
     const std::filesystem::path folder = all.root_ / test.test_suite_name() / name;
     const bool known = std::filesystem::exists(folder / "kernels");
-    setenv("WARPLOOM_TIER", "compiled", 1);
-    setenv("WARPLOOM_CACHE", code == Code::unoptimised ? "0" : "1", 1);
+    const bool by_interpreter = code == Code::interpreted || code == Code::mixed;
+    setenv("WARPLOOM_TIER", code == Code::mixed ? "mixed" : by_interpreter ? "interpreter" : "compiled", 1);
+    setenv("WARPLOOM_CACHE", by_interpreter || code == Code::unoptimised ? "0" : "1", 1);
     setenv("WARPLOOM_CACHE_DIR", folder.c_str(), 1);
     return known;
   }
@@ -111,19 +114,20 @@ class DeviceTest : public testing::TestWithParam<Code> {
 };
 
 inline std::string instance_name(const testing::TestParamInfo<Code>& instance) {
-  static constexpr const char* kNames[] = {"optimised", "unoptimised", "cached"};
+  static constexpr const char* kNames[] = {"optimised", "unoptimised", "cached", "interpreted", "mixed"};
   return kNames[static_cast<int>(instance.param)];
 }
 
 // Declares the fixture of one kernel file and its instances, in this order for each test.
-#define DEVICE_TEST_FILE(fixture, file)                                                                         \
-  class fixture : public device_test::DeviceTest {                                                              \
-   protected:                                                                                                   \
-    fixture() : DeviceTest(file) {}                                                                             \
-  };                                                                                                            \
-  INSTANTIATE_TEST_SUITE_P(                                                                                     \
-      Device, fixture,                                                                                          \
-      testing::Values(device_test::Code::optimised, device_test::Code::unoptimised, device_test::Code::cached), \
+#define DEVICE_TEST_FILE(fixture, file)                                                                        \
+  class fixture : public device_test::DeviceTest {                                                             \
+   protected:                                                                                                  \
+    fixture() : DeviceTest(file) {}                                                                            \
+  };                                                                                                           \
+  INSTANTIATE_TEST_SUITE_P(                                                                                    \
+      Device, fixture,                                                                                         \
+      testing::Values(device_test::Code::optimised, device_test::Code::unoptimised, device_test::Code::cached, \
+                      device_test::Code::interpreted, device_test::Code::mixed),                               \
       device_test::instance_name)
 
 // Reproducible numbers that use all 32 bits.

@@ -125,6 +125,7 @@ BlockState::~BlockState() {
 Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters) {
   grid_ = &grid;
   program_ = nullptr;
+  loop_code_ = nullptr;
   asked_ = grid.tier == Tier::compiled;
   tosses_ = 0;
   const codegen::KernelPlan& plan = grid.code->plan();

@@ -37,6 +37,7 @@ struct Grid {
   CpuDevice* device = nullptr;
   Tier tier = Tier::compiled;
   std::function<const interp::Program*()> program;  // for another tier
+  std::function<codegen::KernelCode*()> loop_code;  // for blocks that stay in loops of the interpreter
   const Launch* launch = nullptr;
   const std::byte* params = nullptr;
   std::uint32_t shared_bytes = 0;  // static and dynamic, as laid out
@@ -171,7 +172,9 @@ class BlockState {
   std::array<bool, 32> interpreted_{};  // the warp is run by the interpreter; its mode is conservative
   interp::Interpreter interpreter_;
   const interp::Program* program_ = nullptr;
-  bool asked_ = false;  // for the program
+  codegen::KernelCode* loop_code_ = nullptr;
+  std::array<bool, 32> in_loop_code_{};  // the warp has gone to loop_code_ and uses that for the uniform version
+  bool asked_ = false;                   // for the program
   std::uint32_t tosses_ = 0;
   std::uint32_t warp_count_ = 0, threads_ = 0;
   bool plain_ = false;      // rounds from barrier to barrier need no bookkeeping

@@ -277,6 +277,7 @@ Result<void> CpuDevice::run_version(CpuKernel& kernel, CpuKernel::Version& versi
   if (observers.empty() && !options_.unoptimised && options_.tier != Tier::compiled) {
     grid.tier = options_.tier;
     grid.program = [&kernel, &version] { return kernel.program(version); };
+    grid.loop_code = [&kernel, &version] { return kernel.loop_code(version); };
   }
   grid.launch = &launch;
   grid.params = launch.params.data();
@@ -321,6 +322,7 @@ void CpuDevice::request_versions(codegen::KernelCode& code, const Launch& launch
   const auto request = [&](codegen::Mode mode) {
     if (code.ready(mode) == nullptr) code.request(mode);
   };
+  if (options_.tier == Tier::interpreter) return;
   if (options_.unoptimised) {
     request(codegen::Mode::conservative);
     return;

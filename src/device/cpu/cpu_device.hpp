@@ -32,6 +32,7 @@ class CpuKernel final : public Kernel {
     std::unique_ptr<codegen::KernelCode> code;
     std::shared_ptr<const interp::Program> program;  // made when it is first needed
     bool decoded = false;
+    std::unique_ptr<codegen::KernelCode> loop_code;  // the same
     Version* next = nullptr;
     // Of one block on one thread, from earlier launches; 0 when there was none.
     std::atomic<float> block_seconds{0};
@@ -41,6 +42,8 @@ class CpuKernel final : public Kernel {
   Result<codegen::KernelCode*> code(const std::array<std::uint32_t, 3>& block, bool counting, bool checking);
   // The kernel decoded for the interpreter; nullptr when that does not cover it.
   const interp::Program* program(Version& version);
+  // Code whose uniform version can be entered at loops; save areas are as those of the version's own code.
+  codegen::KernelCode* loop_code(Version& version);
   Result<const ir::Function*> function();
   [[nodiscard]] const ptx::Function& declaration() const { return function_; }
   [[nodiscard]] CpuModule& module() { return module_; }

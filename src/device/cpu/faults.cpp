@@ -71,7 +71,8 @@ void BlockState::report_fault(const FaultPoint& fault) {
   if (fault_address != 0) return;  // a replay: the checker has spoken, or nothing is known
   codegen::CodePlace place{};
   const ir::Function& f = grid_->code->plan().f();
-  if (interpreter_.locate(place) || grid_->code->locate(fault.pc, place)) {
+  if (interpreter_.locate(place) || grid_->code->locate(fault.pc, place) ||
+      (loop_code_ != nullptr && loop_code_->locate(fault.pc, place))) {
     const ir::Inst& inst = f.blocks[static_cast<std::size_t>(place.block)].insts[place.index];
     if (inst.source >= 0 && f.sources[static_cast<std::size_t>(inst.source)].loc.known())
       d.loc = f.sources[static_cast<std::size_t>(inst.source)].loc;

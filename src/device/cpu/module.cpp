@@ -158,6 +158,18 @@ Result<codegen::KernelCode*> CpuKernel::code(const std::array<std::uint32_t, 3>&
   return (*found)->code.get();
 }
 
+codegen::KernelCode* CpuKernel::loop_code(Version& version) {
+  const std::lock_guard lock(mutex_);
+  if (version.loop_code == nullptr) {
+    auto plan = codegen::make_plan(*ir_, version.key.shape, false, false);
+    plan->enters_loops = true;
+    version.loop_code = std::make_unique<codegen::KernelCode>(
+        std::move(plan), host_symbols(), [this](const std::string& name) { return module_.address_of(name); });
+    version.loop_code->request(codegen::Mode::uniform);
+  }
+  return version.loop_code.get();
+}
+
 const interp::Program* CpuKernel::program(Version& version) {
   const std::lock_guard lock(mutex_);
   if (!version.decoded) {

@@ -43,7 +43,7 @@ bool BlockState::interprets(Mode mode) {
 
 // For a warp that begins its block.
 void BlockState::choose_tier(std::uint32_t w) {
-  interpreted_[w] = false;
+  interpreted_[w] = in_loop_code_[w] = false;
   // Warps of the block version are begun there.
   if ((fresh_ && mode_[w] == Mode::uniform) || !interprets(mode_[w])) return;
   interpreted_[w] = true;
@@ -72,12 +72,23 @@ std::optional<Exit> BlockState::interpret(std::uint32_t w) {
     // Lanes that part again and again are better off here until there is code for that.
     ways.uniform = c.transitions < kMaxConversions || code.ready(Mode::masked) != nullptr;
     if (grid_->tier == Tier::mixed) ways.uniform = toss();
-    ways.conservative = grid_->tier == Tier::automatic;
+    ways.leaves_loops = grid_->tier == Tier::automatic || ways.uniform;
+    ways.owner = this;
+    ways.loop_code = [](void* owner) {
+      auto& self = *static_cast<BlockState*>(owner);
+      if (self.loop_code_ == nullptr) self.loop_code_ = self.grid_->loop_code();
+      return self.loop_code_;
+    };
+    if (grid_->tier == Tier::mixed && ways.leaves_loops) {
+      ways.rounds = 3;
+      if (auto made = ways.loop_code(this)->entry(Mode::uniform); !made) ways.leaves_loops = false;
+    }
   }
   const Exit exit = interpreter_.run(c, ways);
   // A block that has come to so many barriers is long enough for code that warps can change to.
   if (exit == Exit::barrier && ++c.interpreted == kLongBlock && leaves) code.request(Mode::uniform);
   if (exit == Exit::to_uniform) {
+    in_loop_code_[w] = interpreter_.left_a_loop();
     interpreted_[w] = false;
     mode_[w] = Mode::uniform;
     return std::nullopt;
@@ -93,6 +104,7 @@ std::optional<Exit> BlockState::interpret(std::uint32_t w) {
 codegen::CodeEntry BlockState::compiled(std::uint32_t w) {
   WarpContext& c = warps_[w];
   codegen::KernelCode& code = *grid_->code;
+  if (mode_[w] == Mode::uniform && in_loop_code_[w]) return loop_code_->ready(Mode::uniform);
   const codegen::CodeEntry ready = code.ready(mode_[w]);
   const bool swap = grid_->tier == Tier::mixed && mode_[w] != Mode::uniform && c.entry != 0 && toss();
   if (ready != nullptr && !swap) return ready;

@@ -58,7 +58,7 @@ std::string difference(const Device& device, const Module& module, const random_
          std::to_string(p1);
 }
 
-// The disk cache of this test; code is never interpreted meanwhile.
+// The disk cache of this test.
 class CacheFolder {
  public:
   CacheFolder() {
@@ -66,8 +66,6 @@ class CacheFolder {
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder can be made");
     path_ = name;
     setenv("WARPLOOM_CACHE_DIR", name.c_str(), 1);
-    setenv("WARPLOOM_CACHE", "1", 1);
-    setenv("WARPLOOM_TIER", "compiled", 1);
   }
   ~CacheFolder() {
     std::error_code ignored;
@@ -88,8 +86,11 @@ TEST(RandomKernels, ComputeWhatTheInterpreterSays) {
     const bool whole = seed % 2 == 0;
     const random_kernels::Kernel kernel = random_kernels::generate(seed, whole);
     const std::string text = random_kernels::cuda_prelude() + random_kernels::cuda_text(kernel);
-    for (const char* const code : {"optimised", "unoptimised", "cached"}) {
+    for (const char* const code : {"optimised", "unoptimised", "cached", "interpreter", "mixed"}) {
       const bool unoptimised = code == std::string("unoptimised");
+      const bool compiled = code != std::string("interpreter") && code != std::string("mixed");
+      setenv("WARPLOOM_TIER", compiled ? "compiled" : code, 1);
+      setenv("WARPLOOM_CACHE", compiled ? "1" : "0", 1);
       const code_cache::Statistics before = code_cache::statistics();
       const Device device = Device::open("cpu", {.threads = 1, .unoptimised = unoptimised});
       const Module module = device.compile(text, {.optimization = static_cast<int>(3 - seed / 2 % 3)});
