@@ -7,7 +7,7 @@ export CCACHE_NOHASHDIR ?= 1
 export NINJA_STATUS ?= [%f/%t %p] 
 CONFIGURE = tools/configure
 
-.PHONY: help setup all demo test judge bench format bless fuzz sanitize tsan clean
+.PHONY: help setup all demo test judge bench publish format bless fuzz sanitize tsan clean
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
@@ -35,6 +35,11 @@ bench: setup ## build and run the benchmarks
 	@$(CONFIGURE) $(BUILD) -DWARPLOOM_BENCHMARKS=ON
 	@ninja -C $(BUILD) -j $(JOBS)
 	@tools/bench $(BUILD)
+
+publish: setup ## run the benchmark of the CPU device, and write its tables into the documentation
+	@$(CONFIGURE) $(BUILD) -DWARPLOOM_BENCHMARKS=ON
+	@ninja -C $(BUILD) -j $(JOBS) cpu_bench
+	@tools/bench_docs $(BUILD)
 
 format: setup ## format every C++ file
 	@git ls-files '*.cpp' '*.hpp' '*.cu' '*.cl' | grep -v '^tests/.*/data/' | xargs -r clang-format-22 -i

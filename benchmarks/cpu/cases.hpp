@@ -47,11 +47,12 @@ struct Case {
   std::string twin{};  // the kernel in OpenCL C
   std::string twins = "benchmarks/cpu/kernels.cl";
   Dim3 grid{}, block{};
+  int one_block = 0;  // value of the first integer argument for a problem of one block
   std::vector<CaseArgument> arguments{};
   void (*loop)(const Pointers& buffers) = nullptr;  // a plain loop for the same task; the lessons have none
   bool sgemm = false;                               // a matrix product of OpenBLAS does the same
   double tolerance = 0;                             // of differences(), see memory.hpp
-  double operations = 0;  // floating-point instructions of all threads (a fused multiply-add is one)
+  double operations = 0;                            // floating-point instructions (a fused multiply-add is one)
   double per_result = 0;  // the same for each unit of the sum of the results, where work depends on data
   double bytes = 0;       // what has to cross the memory bus
   Traffic traffic = Traffic::read;

@@ -2,7 +2,9 @@
 #include "measure.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
+#include <thread>
 
 namespace warploom::bench {
 namespace {
@@ -23,6 +25,15 @@ double median(std::vector<double> values) {
   const std::size_t middle = values.size() / 2;
   std::sort(values.begin(), values.end());
   return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+void wait_until_idle() {
+  constexpr int most = 200;
+  for (int i = 0; i < most; ++i) {
+    const double before = cpu_seconds();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (cpu_seconds() - before < 1e-3) return;
+  }
 }
 
 void take_turns(std::vector<Variant>& variants, const Rounds& rounds) {

@@ -25,6 +25,9 @@ struct Rounds {
   int least = 3, most = 25;
 };
 
+/// Returns when no thread of this process works any more (compilers in the background, for instance).
+void wait_until_idle();
+
 /// In every round each variant without an error runs once.
 void take_turns(std::vector<Variant>& variants, const Rounds& rounds);
 

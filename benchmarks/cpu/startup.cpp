@@ -55,9 +55,15 @@ std::vector<FirstLaunch> measure_first_launches(const std::string& only) {
   std::vector<FirstLaunch> launches;
   for (const Case& c : cases()) {
     if (!std::regex_search(c.name, wanted)) continue;
+    Case small = c;
+    for (CaseArgument& argument : small.arguments) {
+      if (argument.kind != CaseArgument::Kind::integer) continue;
+      argument.integer = c.one_block;
+      break;
+    }
     const Device device = Device::open();
     const Module module = device.load_ptx(ptx);
-    const Memory memory(device, c);
+    const Memory memory(device, small);
     const Kernel kernel = module.kernel(c.name);
     const double start = wall_seconds();
     kernel.launch_with({1, c.block}, memory.arguments());
@@ -94,6 +100,19 @@ LaunchCost measure_launches(unsigned threads) {
     }
     waited.push_back(1e6 * (wall_seconds() - start) / count);
   }
+  Graph graph(device);
+  constexpr int nodes = 100;
+  GraphNode last = graph.launch({}, kernel, {1, 32});
+  for (int i = 1; i < nodes; ++i) last = graph.launch({last}, kernel, {1, 32});
+  const GraphExec exec = graph.instantiate();
+  std::vector<double> graphs;
+  for (int round = 0; round < 100; ++round) {
+    const double start = wall_seconds();
+    exec.launch();
+    device.synchronize();
+    graphs.push_back(1e6 * (wall_seconds() - start) / nodes);
+  }
+  cost.graph_node_us = median(graphs);
   cost.queued_us = median(queued);
   cost.row_us = median(rows);
   cost.waited_us = median(waited);

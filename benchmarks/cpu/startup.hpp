@@ -13,10 +13,11 @@ struct FirstLaunch {
 };
 
 struct LaunchCost {
-  double queued_us = 0;    // the call, in a row of launches
-  double row_us = 0;       // each launch of such a row, to the end of the last
-  double waited_us = 0;    // a launch and waiting for it
-  double grown_bytes = 0;  // memory of the process, for each launch of a million
+  double queued_us = 0;      // the call, in a row of launches
+  double row_us = 0;         // each launch of such a row, to the end of the last
+  double waited_us = 0;      // a launch and waiting for it
+  double graph_node_us = 0;  // each node of a graph of a hundred launches that is launched and waited for
+  double grown_bytes = 0;    // memory of the process, for each launch of a million
 };
 
 /// Each kernel whose name contains the regular expression, on a fresh device.
