@@ -207,6 +207,13 @@ void register_device(nb::module_& m) {
         end_library_threads();
       },
       "Waits for the work of every device and prints what went wrong; called when the interpreter ends.");
+  m.def(
+      "code_statistics",
+      [] {
+        const code_cache::Statistics s = code_cache::statistics();
+        return nb::make_tuple(s.compiled, s.loaded);
+      },
+      "Versions of kernels that this process had LLVM compile, and that it loaded from the disk cache.");
   nb::module_::import_("atexit").attr("register")(m.attr("finish_devices"));
 }
 

@@ -67,7 +67,8 @@ struct KernelCode::Impl {
 
     void run() override;
     bool load(const std::string& key);
-    Result<void> make();
+    Result<void> make(const std::function<bool()>& cancelled);
+    [[nodiscard]] bool unwanted() const { return owner->abandoned || CompilePool::get().stopping(); }
     [[nodiscard]] SymbolResolver resolver() const {
       return [this](const std::string& name) { return owner->resolve(name); };
     }
@@ -103,15 +104,16 @@ void KernelCode::Impl::Version::run() {
   const auto start = Clock::now();
   error.reset();
   const std::string key = cache::settings().enabled ? cache_key(*owner->plan, mode) : "";
-  const bool cached = load(key);
-  if (!cached && !error) {
-    if (auto ok = make(); !ok) error = std::move(ok.error());
+  bool save = false;
+  if (!load(key) && !error) {
+    // What is begun is of use to the next process, though not to this one.
+    const bool keep = !key.empty();
+    if (auto ok = make([this, keep] { return !keep && unwanted(); }); !ok) error = std::move(ok.error());
+    save = keep && !compiled.object.empty();
   }
   seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (error) return;
-  ++(cached ? loaded_count : compiled_count);
-  owner->entries[static_cast<std::size_t>(mode)].store(linked->entry, std::memory_order_release);
-  if (!cached && !key.empty()) save_cached(key, *owner->plan, mode, compiled);
+  if (!error) owner->entries[static_cast<std::size_t>(mode)].store(linked->entry, std::memory_order_release);
+  if (save) save_cached(key, *owner->plan, mode, compiled);
 }
 
 // From the disk cache. An entry that cannot be linked is as good as none, unless a variable is to blame.
@@ -123,13 +125,17 @@ bool KernelCode::Impl::Version::load(const std::string& key) {
   LinkError failure;
   linked = link(compiled.object, resolver(), failure);
   if (linked == nullptr && failure.missing.starts_with(kVariablePrefix)) error = link_error(failure);
+  if (linked != nullptr) ++loaded_count;
   return linked != nullptr;
 }
 
-Result<void> KernelCode::Impl::Version::make() {
-  auto made = compile(*owner->plan, mode, [this] { return owner->abandoned || CompilePool::get().stopping(); });
+Result<void> KernelCode::Impl::Version::make(const std::function<bool()>& cancelled) {
+  compiled = {};
+  auto made = compile(*owner->plan, mode, cancelled);
   if (!made) return std::move(made.error());
+  ++compiled_count;
   compiled = std::move(*made);
+  if (unwanted()) return jit_error(owner->plan->f().name, "cancelled");
   LinkError failure;
   linked = link(compiled.object, resolver(), failure);
   if (linked == nullptr) return link_error(failure);

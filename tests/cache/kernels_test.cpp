@@ -174,7 +174,7 @@ TEST_F(CachedKernels, WhatCannotBeLinkedIsCompiledAgain) {
   const Run run;
   ASSERT_TRUE(run.work_until(2));
   EXPECT_EQ(run.work(), fresh);
-  EXPECT_EQ(code_cache::statistics().compiled, before.compiled + 2);
+  EXPECT_GE(code_cache::statistics().compiled, before.compiled + 2);
   EXPECT_EQ(code_cache::statistics().loaded, before.loaded);
 }
 

@@ -132,6 +132,64 @@ PROGRAM = textwrap.dedent("""
 """)
 
 
+WARM = textwrap.dedent("""
+    import math
+    import numpy as np
+    from warploom import _core, cuda
+    cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+
+    @cuda.jit
+    def wave(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] = math.sin(x[i]) if x[i] < 50 else math.sqrt(x[i])
+
+    @cuda.jit
+    def total(x, out):
+        part = cuda.shared.array(128, np.float64)
+        t = cuda.threadIdx.x
+        part[t] = x[cuda.grid(1)]
+        cuda.syncthreads()
+        width = 64
+        while width > 0:
+            if t < width:
+                part[t] += part[t + width]
+            cuda.syncthreads()
+            width //= 2
+        if t == 0:
+            cuda.atomic.add(out, 0, part[0])
+
+    x, out = cuda.to_device(np.arange(1024.0)), cuda.to_device(np.zeros(1))
+    wave[8, 128](x)
+    total[8, 128](x, out)
+    print(out.copy_to_host()[0].hex(), *_core.code_statistics())
+""")
+
+
+def test_a_warm_process_has_llvm_compile_nothing(folder):
+    path = folder / "warm.py"
+    path.write_text(WARM)
+
+    def run_it(**environment):
+        out = subprocess.run([sys.executable, str(path)], env={**os.environ, **environment}, text=True,
+                             capture_output=True, check=True).stdout.split()
+        return out[0], int(out[1]), int(out[2])
+
+    result, compiled, loaded = run_it(WARPLOOM_TIER="compiled")
+    assert compiled >= 2 and loaded == 0
+    # Versions that may be needed are compiled in the background, and those that wait their turn when a process ends
+    # are left to the next one.
+    for _ in range(4):
+        again, compiled, loaded = run_it(WARPLOOM_TIER="compiled")
+        assert again == result and loaded >= 2
+        if compiled == 0:
+            break
+    assert compiled == 0
+    assert run_it(WARPLOOM_TIER="compiled")[:2] == (result, 0)
+    assert run_it()[:2] == (result, 0)
+    assert run_it(WARPLOOM_TIER="compiled", WARPLOOM_CACHE="0")[2] == 0
+
+
 def run(path, *args, **environment):
     out = subprocess.run([sys.executable, str(path), *map(str, args)], env={**os.environ, **environment}, text=True,
                          capture_output=True, check=True).stdout
