@@ -37,7 +37,7 @@ llvm::orc::JITTargetMachineBuilder machine_builder() {
 // Of this thread: making one takes as long as compiling a small kernel.
 llvm::TargetMachine& machine_of_thread() {
   thread_local const std::unique_ptr<llvm::TargetMachine> machine = [] {
-    static const llvm::orc::JITTargetMachineBuilder builder = machine_builder();
+    static const auto& builder = *new llvm::orc::JITTargetMachineBuilder(machine_builder());  // outlives all threads
     auto made = llvm::orc::JITTargetMachineBuilder(builder).createTargetMachine();
     WL_INTERNAL("jit", static_cast<bool>(made), "no target machine for this host");
     return std::move(*made);
@@ -102,14 +102,25 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
 }
 
 struct Emitted {
+  std::unique_ptr<std::string> error = std::make_unique<std::string>();  // the first that LLVM reported
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
 };
+
+// LLVM's own handler would end the process.
+void note_error(const llvm::DiagnosticInfo* info, void* error) {
+  auto& first = *static_cast<std::string*>(error);
+  if (info->getSeverity() != llvm::DS_Error || !first.empty()) return;
+  llvm::raw_string_ostream stream(first);
+  llvm::DiagnosticPrinterRawOStream printer(stream);
+  info->print(printer);
+}
 
 Result<Emitted> emit(const KernelPlan& plan, Mode mode, llvm::TargetMachine& machine, const std::string& name,
                      Findings& findings) {
   Emitted out;
   out.context = std::make_unique<llvm::LLVMContext>();
+  out.context->setDiagnosticHandlerCallBack(&note_error, out.error.get());
   out.module = std::make_unique<llvm::Module>(name, *out.context);
   out.module->setDataLayout(machine.createDataLayout());
   out.module->setTargetTriple(machine.getTargetTriple());
@@ -152,10 +163,10 @@ Diag cancelled_error(const KernelPlan& plan) { return jit_error(plan.f().name, "
 }  // namespace
 
 const std::string& target_of_host() {
-  static const std::string text = [] {
+  static const std::string& text = *new std::string([] {
     const llvm::orc::JITTargetMachineBuilder builder = machine_builder();
     return builder.getTargetTriple().str() + " " + builder.getCPU() + " " + builder.getFeatures().getString();
-  }();
+  }());
   return text;
 }
 
@@ -177,6 +188,7 @@ Result<CompiledVersion> compile(const KernelPlan& plan, Mode mode, const std::fu
   if (!add_code_passes(pm, machine, stream, llvm::CodeGenFileType::ObjectFile))
     return jit_error(plan.f().name, "no object code for this host");
   pm.run(*emitted->module);
+  if (!emitted->error->empty()) return jit_error(plan.f().name, *emitted->error);
   out.object = object.str().str();
   out.phases.code = clock.lap();
   out.static_counts = std::move(findings.static_counts);
@@ -205,6 +217,7 @@ Result<Dump> dump(const std::shared_ptr<KernelPlan>& plan, Mode mode) {
   if (!add_code_passes(pm, machine, stream, llvm::CodeGenFileType::AssemblyFile))
     return jit_error(plan->f().name, "no assembly printer");
   pm.run(*emitted->module);
+  if (!emitted->error->empty()) return jit_error(plan->f().name, *emitted->error);
   out.assembly = assembly.str().str();
   return out;
 }

@@ -38,6 +38,15 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
+// Tasks that this thread is in.
+thread_local unsigned depth = 0;
+
+void run_here(CompileTask& task) {
+  ++depth;
+  task.run();
+  --depth;
+}
+
 }  // namespace
 
 struct CompilePool::State {
@@ -53,7 +62,9 @@ struct CompilePool::State {
   std::condition_variable work, done;
   std::array<Crew, 2> crews;
   std::vector<Task> running;
-  std::atomic<bool> stop{false};
+  unsigned forks = 0;  // begun and not ended
+  bool stop = false;
+  bool ended = false;  // LLVM may be gone
 
   void serve(Crew& crew) {
     // On Linux each thread has a priority of its own.
@@ -61,7 +72,7 @@ struct CompilePool::State {
     std::unique_lock lock(mutex);
     for (;;) {
       ++crew.idle;
-      work.wait(lock, [&] { return stop || !crew.queue.empty(); });
+      work.wait(lock, [&] { return stop || (!crew.queue.empty() && forks == 0); });
       --crew.idle;
       if (stop) return;
       Task task = std::move(crew.queue.front());
@@ -69,7 +80,7 @@ struct CompilePool::State {
       task->state_ = CompileTask::State::running;
       running.push_back(task);
       lock.unlock();
-      task->run();
+      run_here(*task);
       lock.lock();
       task->state_ = CompileTask::State::done;
       std::erase(running, task);
@@ -99,10 +110,23 @@ CompilePool* pool_of_process = nullptr;
 }  // namespace
 
 struct PoolExit {
-  static void before_fork() { pool_of_process->state_->mutex.lock(); }
-  static void in_parent() { pool_of_process->state_->mutex.unlock(); }
+  // A child must not inherit locks that LLVM held in a thread it does not have: nothing is compiled during a fork.
+  static void before_fork() {
+    CompilePool::State& s = *pool_of_process->state_;
+    std::unique_lock lock(s.mutex);
+    ++s.forks;
+    if (depth == 0) s.done.wait(lock, [&] { return s.running.empty(); });
+    lock.release();
+  }
+  static void in_parent() {
+    CompilePool::State& s = *pool_of_process->state_;
+    --s.forks;
+    s.mutex.unlock();
+    s.work.notify_all();
+    s.done.notify_all();
+  }
 
-  // The child has none of the threads: it forgets them, with the locks and conditions they may have been in.
+  // The child has none of the threads: it forgets them, with the conditions they may have been in.
   static void in_child() {
     CompilePool::State& old = *pool_of_process->state_;
     auto* fresh = new CompilePool::State();
@@ -111,29 +135,48 @@ struct PoolExit {
       fresh->crews[c].most = old.crews[c].most;
       fresh->crews[c].low = old.crews[c].low;
     }
-    for (const auto& task : old.running) {
-      task->state_ = CompileTask::State::queued;
-      fresh->crews[0].queue.push_back(task);
-    }
     pool_of_process->state_ = fresh;
   }
 
   // Code generation must not run while the libraries it uses are torn down.
   static void at_exit() {
     CompilePool::State& s = *pool_of_process->state_;
-    {
-      const std::lock_guard lock(s.mutex);
-      s.stop = true;
-      for (auto& crew : s.crews) {
-        for (auto& task : crew.queue) task->state_ = CompileTask::State::idle;
-        crew.queue.clear();
-      }
+    std::unique_lock lock(s.mutex);
+    s.stop = true;
+    for (auto& crew : s.crews) {
+      for (auto& task : crew.queue) task->state_ = CompileTask::State::idle;
+      crew.queue.clear();
     }
     s.work.notify_all();
+    // A task that ends the process itself is waited for by nobody.
+    if (depth == 0) s.done.wait(lock, [&] { return s.running.empty(); });
+    lock.unlock();
     for (auto& crew : s.crews)
-      for (std::thread& t : crew.threads) t.join();
+      for (std::thread& t : crew.threads) depth == 0 ? t.join() : t.detach();
+  }
+
+  // Threads that the program left running may still launch: from here on they wait for the end of the process.
+  static void at_end() {
+    CompilePool::State& s = *pool_of_process->state_;
+    std::unique_lock lock(s.mutex);
+    s.ended = true;
+    if (depth == 0) s.done.wait(lock, [&] { return s.running.empty(); });
   }
 };
+
+namespace {
+
+// Destroyed after the objects of the program and before those of the libraries that this one uses.
+const struct AtEnd {
+  AtEnd() = default;
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+  ~AtEnd() {
+    if (pool_of_process != nullptr) PoolExit::at_end();
+  }
+} at_end;
+
+}  // namespace
 
 CompilePool::CompilePool() : state_(new State()) {
   state_->crews[0].most = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
@@ -172,13 +215,15 @@ void CompilePool::finish(const std::shared_ptr<CompileTask>& task) {
   State& s = *state_;
   {
     std::unique_lock lock(s.mutex);
-    s.done.wait(lock, [&] { return task->state_ != CompileTask::State::running; });
+    s.done.wait(lock, [&] {
+      return task->state_ != CompileTask::State::running && (depth != 0 || (s.forks == 0 && !s.ended));
+    });
     if (task->state_ == CompileTask::State::done) return;
     for (auto& crew : s.crews) std::erase(crew.queue, task);
     task->state_ = CompileTask::State::running;
     s.running.push_back(task);
   }
-  task->run();
+  run_here(*task);
   {
     const std::lock_guard lock(s.mutex);
     task->state_ = CompileTask::State::done;
@@ -193,8 +238,6 @@ void CompilePool::withdraw(const std::shared_ptr<CompileTask>& task) {
   for (auto& crew : state_->crews) std::erase(crew.queue, task);
   task->state_ = CompileTask::State::idle;
 }
-
-bool CompilePool::stopping() const { return state_->stop; }
 
 void CompilePool::exclusively(const std::function<void()>& body) {
   const std::lock_guard lock(state_->mutex);

@@ -14,7 +14,7 @@ class CompileTask {
   virtual ~CompileTask() = default;
   CompileTask(const CompileTask&) = delete;
   CompileTask& operator=(const CompileTask&) = delete;
-  // Called without locks. After a fork it may be called again in the child if it had not returned.
+  // Called without locks.
   virtual void run() = 0;
 
  private:
@@ -29,8 +29,8 @@ enum class Urgency : unsigned char {
   likely,  // it will probably be needed: at low priority
 };
 
-// One for the process; threads start when there is work. Safe from several threads. A child process that fork() made
-// starts threads of its own, and does again what threads of its parent had begun.
+// One for the process; threads start when there is work. Safe from several threads. fork() waits for what is under way;
+// the child starts threads of its own. The end of the process waits too, and drops what is queued.
 class CompilePool {
  public:
   static CompilePool& get();
@@ -41,8 +41,6 @@ class CompilePool {
   void finish(const std::shared_ptr<CompileTask>& task);
   // Takes the task off the queue if it has not begun.
   void withdraw(const std::shared_ptr<CompileTask>& task);
-  // The process is about to end: what is under way may give up.
-  [[nodiscard]] bool stopping() const;
   // Runs `body` under a lock that no thread holds at a fork.
   void exclusively(const std::function<void()>& body);
 

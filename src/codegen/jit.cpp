@@ -68,7 +68,6 @@ struct KernelCode::Impl {
     void run() override;
     bool load(const std::string& key);
     Result<void> make(const std::function<bool()>& cancelled);
-    [[nodiscard]] bool unwanted() const { return owner->abandoned || CompilePool::get().stopping(); }
     [[nodiscard]] SymbolResolver resolver() const {
       return [this](const std::string& name) { return owner->resolve(name); };
     }
@@ -108,7 +107,7 @@ void KernelCode::Impl::Version::run() {
   if (!load(key) && !error) {
     // What is begun is of use to the next process, though not to this one.
     const bool keep = !key.empty();
-    if (auto ok = make([this, keep] { return !keep && unwanted(); }); !ok) error = std::move(ok.error());
+    if (auto ok = make([this, keep] { return !keep && owner->abandoned; }); !ok) error = std::move(ok.error());
     save = keep && !compiled.object.empty();
   }
   seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -135,7 +134,7 @@ Result<void> KernelCode::Impl::Version::make(const std::function<bool()>& cancel
   if (!made) return std::move(made.error());
   ++compiled_count;
   compiled = std::move(*made);
-  if (unwanted()) return jit_error(owner->plan->f().name, "cancelled");
+  if (owner->abandoned) return jit_error(owner->plan->f().name, "cancelled");
   LinkError failure;
   linked = link(compiled.object, resolver(), failure);
   if (linked == nullptr) return link_error(failure);

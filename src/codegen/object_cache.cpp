@@ -100,7 +100,7 @@ cache::Store store() { return {cache::settings().root, "kernels"}; }
 std::string cache_key(const KernelPlan& plan, Mode mode) { return cache_key(plan, mode, target_of_host()); }
 
 std::string cache_key(const KernelPlan& plan, Mode mode, const std::string& target) {
-  static const std::string made_by = std::string(kCodeVersion) + " LLVM " + llvm_version();
+  static const std::string& made_by = *new std::string(std::string(kCodeVersion) + " LLVM " + llvm_version());
   const ir::Function& f = plan.f();
   Writer w;
   w << kFormat << made_by << target << mode << plan.block.x << plan.block.y << plan.block.z << plan.counting
