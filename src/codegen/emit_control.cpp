@@ -215,8 +215,8 @@ void Emitter::emit_entry() {
   add(0, LiveSet(f.live_in[0].size(), 0), 0);
   if (!masked()) {
     for (std::size_t b = 1; b < f.blocks.size(); ++b) {
-      bool enters = plan_.returns_to_uniform[b] || f.blocks[b].spin_loop ||
-                    (plan_.enters_loops && f.blocks[b].loop_last >= 0);
+      bool enters =
+          plan_.returns_to_uniform[b] || f.blocks[b].spin_loop || (plan_.enters_loops && f.blocks[b].loop_last >= 0);
       if (enters) add(static_cast<std::int32_t>(b), live_at(static_cast<BlockId>(b)), static_cast<BlockId>(b));
     }
     return;
