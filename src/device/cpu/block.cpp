@@ -122,7 +122,8 @@ BlockState::~BlockState() {
   if (reserve_ != nullptr) munmap(reserve_, 2 * kHalfWindow);
 }
 
-Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters) {
+Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters, unsigned thread) {
+  helps_ = thread != 0;
   grid_ = &grid;
   program_ = nullptr;
   loop_code_ = nullptr;
@@ -707,7 +708,7 @@ void work_on(Grid& grid, unsigned thread) {
       b = std::move(*at);
       idle.erase(at);
     }
-    if (auto ok = b->bind(grid, counters.empty() ? nullptr : counters.data()); !ok) {
+    if (auto ok = b->bind(grid, counters.empty() ? nullptr : counters.data(), thread); !ok) {
       grid.fail(std::move(ok.error()));
       return nullptr;
     }

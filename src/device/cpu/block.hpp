@@ -36,8 +36,9 @@ struct Grid {
   codegen::KernelCode* code = nullptr;
   CpuDevice* device = nullptr;
   Tier tier = Tier::compiled;
-  std::function<const interp::Program*()> program;  // for another tier
-  std::function<codegen::KernelCode*()> loop_code;  // for blocks that stay in loops of the interpreter
+  std::function<const interp::Program*()> program;    // for another tier
+  std::function<codegen::KernelCode*()> loop_code;    // for blocks that stay in loops of the interpreter
+  double interpreted_from = 0, interpreted_used = 0;  // clocks of the thread that interprets when it began
   const Launch* launch = nullptr;
   const std::byte* params = nullptr;
   std::uint32_t shared_bytes = 0;  // static and dynamic, as laid out
@@ -85,7 +86,7 @@ class BlockState {
   BlockState& operator=(const BlockState&) = delete;
 
   // Prepares for blocks of a grid. `counters`: of this worker, may be null.
-  Result<void> bind(Grid& grid, std::uint64_t* counters);
+  Result<void> bind(Grid& grid, std::uint64_t* counters, unsigned thread = 0);
   // Would bind() find its contexts as they were left by a launch of the same code with the same block shape?
   [[nodiscard]] bool laid_out_for(const Grid& grid) const {
     return laid_out_for_ == grid.code->id() && laid_out_block_ == grid.launch->block;
@@ -148,6 +149,7 @@ class BlockState {
   std::optional<Exit> interpret(std::uint32_t w);
   bool may_interpret();
   bool interprets(codegen::Mode mode);
+  [[nodiscard]] bool leaves_cores_alone() const;
   bool toss();
   bool release_barriers();
   void convert_to_conservative(codegen::WarpContext& c);
@@ -174,6 +176,7 @@ class BlockState {
   const interp::Program* program_ = nullptr;
   codegen::KernelCode* loop_code_ = nullptr;
   std::array<bool, 32> in_loop_code_{};  // the warp has gone to loop_code_ and uses that for the uniform version
+  bool helps_ = false;                   // on a thread that did not launch
   bool asked_ = false;                   // for the program
   std::uint32_t tosses_ = 0;
   std::uint32_t warp_count_ = 0, threads_ = 0;

@@ -1,4 +1,7 @@
 // What runs a warp: the interpreter until there is compiled code, and the changes from one to the other.
+#include <time.h>
+
+#include "base/cores.hpp"
 #include "device/cpu/block.hpp"
 
 namespace warploom::device {
@@ -12,6 +15,14 @@ namespace {
 // After so many conversions a warp of the interpreter waits for code that takes diverged lanes.
 constexpr std::uint32_t kMaxConversions = 64;
 constexpr std::uint32_t kLongBlock = 32;
+// So long the interpreter runs anyway, in seconds, and a thread with so much of a core has one for itself.
+constexpr double kFreeSeconds = 5e-3, kOwnCore = 0.8;
+
+double seconds_of(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
 
 }  // namespace
 
@@ -25,6 +36,22 @@ bool BlockState::may_interpret() {
   return program_ != nullptr;
 }
 
+// Interpreting must not take the time of the threads that compile: one thread does it, and not for long when it does
+// not have a core for itself.
+bool BlockState::leaves_cores_alone() const {
+  if (helps_) return false;
+  const double now = seconds_of(CLOCK_MONOTONIC), used = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  Grid& grid = *grid_;
+  if (grid.interpreted_from == 0) {
+    grid.interpreted_from = now;
+    grid.interpreted_used = used;
+    return true;
+  }
+  const double passed = now - grid.interpreted_from;
+  if (passed < kFreeSeconds) return true;
+  return usable_cores() > 1 && used - grid.interpreted_used > kOwnCore * passed;
+}
+
 // Reproducible chance.
 bool BlockState::toss() {
   const std::uint64_t x = (number_ * 0x9e3779b97f4a7c15ULL + ++tosses_) * 0xff51afd7ed558ccdULL;
@@ -34,9 +61,9 @@ bool BlockState::toss() {
 // Is a block, or a warp of it, that would begin in this version better begun in the interpreter?
 bool BlockState::interprets(Mode mode) {
   if (asked_ && program_ == nullptr) return false;
-  const bool wants =
-      grid_->tier == Tier::interpreter || grid_->code->ready(mode) == nullptr || (grid_->tier == Tier::mixed && toss());
-  if (!wants || !may_interpret()) return false;
+  const bool missing = grid_->code->ready(mode) == nullptr;
+  const bool wants = missing || grid_->tier == Tier::interpreter || (grid_->tier == Tier::mixed && toss());
+  if (!wants || (grid_->tier == Tier::automatic && !leaves_cores_alone()) || !may_interpret()) return false;
   irregular_ = true;
   return true;
 }
@@ -86,7 +113,9 @@ std::optional<Exit> BlockState::interpret(std::uint32_t w) {
   }
   const Exit exit = interpreter_.run(c, ways);
   // A block that has come to so many barriers is long enough for code that warps can change to.
-  if (exit == Exit::barrier && ++c.interpreted == kLongBlock && leaves) code.request(Mode::uniform);
+  if (exit == Exit::barrier && leaves && code.ready(code.plan().main_mode()) != nullptr &&
+      ++c.interpreted == kLongBlock)
+    code.request(Mode::uniform);
   if (exit == Exit::to_uniform) {
     in_loop_code_[w] = interpreter_.left_a_loop();
     interpreted_[w] = false;

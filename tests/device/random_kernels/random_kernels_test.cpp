@@ -1,4 +1,4 @@
-// Random kernels, optimised, unoptimised and from the disk cache, must compute what their interpreter says.
+// Random kernels, compiled, from the disk cache and interpreted, must compute what their interpreter says.
 //
 // A longer run: WARPLOOM_RANDOM_KERNELS=100 WARPLOOM_RANDOM_SEED=1000 device_random_kernels_test
 #include <gtest/gtest.h>
@@ -105,10 +105,11 @@ TEST(RandomKernels, ComputeWhatTheInterpreterSays) {
             << text;
       }
       const code_cache::Statistics after = code_cache::statistics();
-      if (code == std::string("cached"))
+      if (code == std::string("cached")) {
         EXPECT_GT(after.loaded, before.loaded);
-      else
+      } else if (compiled) {  // else versions that were wanted before may still be on their way
         EXPECT_EQ(after.loaded, before.loaded);
+      }
     }
   }
 }
