@@ -80,10 +80,11 @@ double from_cache(const std::string& text, const std::string& kernel, codegen::M
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void measure(const std::shared_ptr<ptx::Module>& module, const ptx::Function& kernel, std::vector<Row>& uniform) {
+void measure(const std::shared_ptr<ptx::Module>& module, const ptx::Function& kernel, std::vector<Row>& main_versions) {
   std::size_t instructions = 0;
   if (auto body = ptx::parse_body(*module, kernel)) instructions = (*body)->instrs.size();
-  for (const codegen::Mode mode : {codegen::Mode::uniform, codegen::Mode::masked}) {
+  for (codegen::Mode mode : {codegen::Mode::uniform, codegen::Mode::masked}) {
+    const bool first = mode == codegen::Mode::uniform;
     std::array<std::vector<double>, 7> times;
     Row row;
     for (int i = 0; i < kRepeats; ++i) {
@@ -95,6 +96,7 @@ void measure(const std::shared_ptr<ptx::Module>& module, const ptx::Function& ke
       std::shared_ptr<codegen::KernelPlan> plan;
       times[1].push_back(
           seconds([&] { plan = codegen::make_plan(*f, passes::BlockShape::of({256, 1, 1}), false, false); }));
+      if (first) mode = plan->main_mode();
       auto made = codegen::compile(*plan, mode, [] { return false; });
       if (!made) {
         fmt::print("{}: {}\n", kernel.name, made.error().to_string());
@@ -121,9 +123,12 @@ void measure(const std::shared_ptr<ptx::Module>& module, const ptx::Function& ke
     row.instructions = instructions;
     const double total = row.emit + row.passes + row.code + row.link;
     fmt::print("{:40.40} {:6} {:8} {:7.2f} {:7.2f} {:7.2f} {:8.2f} {:8.2f} {:6.2f} {:8.2f} {:7.2f} {:8}\n", kernel.name,
-               instructions, mode == codegen::Mode::uniform ? "uniform" : "masked", row.build, row.plan, row.emit,
-               row.passes, row.code, row.link, total, row.cached, row.bytes);
-    if (mode == codegen::Mode::uniform) uniform.push_back(row);
+               instructions,
+               !first                         ? "masked"
+               : mode == codegen::Mode::block ? "block"
+                                              : "uniform",
+               row.build, row.plan, row.emit, row.passes, row.code, row.link, total, row.cached, row.bytes);
+    if (first) main_versions.push_back(row);
   }
 }
 

@@ -46,6 +46,9 @@ TEST(CacheKey, TellsApartWhatCompilesDifferently) {
   EXPECT_TRUE(is_new(codegen::cache_key(*plan(ptx("1"), {8, 16, 1}), Mode::uniform)));
   EXPECT_TRUE(is_new(codegen::cache_key(*plan(ptx("1"), {256, 1, 1}, true), Mode::uniform)));
   EXPECT_TRUE(is_new(codegen::cache_key(*plan(ptx("1"), {256, 1, 1}, false, true), Mode::uniform)));
+  const auto entered = plan(ptx("1"));
+  entered->enters_loops = true;
+  EXPECT_TRUE(is_new(codegen::cache_key(*entered, Mode::uniform)));
   EXPECT_TRUE(is_new(codegen::cache_key(*base, Mode::uniform, codegen::target_of_host() + ",+avx512f")));
   EXPECT_TRUE(is_new(codegen::cache_key(*base, Mode::uniform, "x86_64-unknown-linux-gnu znver3 -avx2")));
 }
