@@ -1,5 +1,7 @@
 // Probes: counting of memory traffic and divergence, in closed form wherever lane shapes allow it (design section 7).
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 #include "codegen/emitter.hpp"
 #include "codegen/lane_runs.hpp"
@@ -253,8 +255,33 @@ void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lane
       }
     }
   }
+  if (lanes.mask != nullptr && count_uniform(a, lanes.mask, bytes, kind, site)) return;
   if ((full || lanes.mask != nullptr) && probe_remembered(idx(inst.site), a, lanes, bytes, kind)) return;
   count_by_address(inst, a, lanes, bytes, site);
+}
+
+// Some lanes at one address cost what one lane costs; false where that is not so.
+bool Emitter::count_uniform(const Address& a, Value* mask, std::uint32_t bytes, observe::AccessKind kind,
+                            std::size_t site) {
+  if (!a.shape.uniform() || a.wide != nullptr || observe::is_atomic(kind)) return false;
+  const bool shared = a.space == Space::shared;
+  if (shared ? bytes > 4 : a.space != Space::global) return false;
+  std::uint64_t at[32];
+  std::fill(std::begin(at), std::end(at), 1ULL << 40);
+  observe::AccessCounts one;
+  observe::count_access(a.space, kind, at, 1, bytes, one);
+  Value* any = b_.CreateZExt(b_.CreateICmpNE(mask, b_.getInt32(0)), b_.getInt64Ty());
+  const auto add = [&](std::size_t counter, std::uint64_t amount) {
+    if (amount != 0) add_counter(site + counter, b_.CreateMul(any, b_.getInt64(amount)));
+  };
+  add(0, one.requests);
+  add(1, one.sectors);
+  add(2, one.ideal_sectors);
+  add(3, one.wavefronts);
+  add(4, one.ideal_wavefronts);
+  Value* active = b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask);
+  add_counter(site + 5, b_.CreateZExt(active, b_.getInt64Ty()));
+  return true;
 }
 
 llvm::Value* Emitter::sectors_by_address(const Address& a, std::uint32_t bytes) {

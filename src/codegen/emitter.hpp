@@ -194,6 +194,7 @@ class Emitter {
   Value* count_runs(const Address& a, std::uint32_t bytes, observe::AccessKind kind);
   Value* count_rows(const Address& a, std::uint32_t bytes, Value*& ascends);
   Value* count_progression(const Address& a, std::uint32_t bytes);
+  bool count_uniform(const Address& a, Value* mask, std::uint32_t bytes, observe::AccessKind kind, std::size_t site);
   Value* sectors_by_address(const Address& a, std::uint32_t bytes);
   void separate_counters();
   void count_by_address(const ir::Inst& inst, const Address& a, const Lanes& lanes, std::uint32_t bytes,

@@ -125,7 +125,26 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
   const bool fixed_space =
       (what & 0xFF) != static_cast<std::uint32_t>(isa::Space::generic) && space != isa::Space::local;
   device::PatternMemo* memo = nullptr;
-  if (bytes >= 4 && fixed_space && misses < kManyMisses) {
+  const auto add_remembered = [&] {
+    to[0] += 1;
+    to[shared ? 3 : 1] += memo->amount[first % 32];
+    to[shared ? 4 : 2] += memo->ideal;
+    to[5] += static_cast<std::uint64_t>(std::popcount(mask));
+  };
+  const auto take_memo = [&](std::uint32_t lanes) {
+    memo->mask = lanes;
+    memo->what = what;
+    memo->bytes = bytes;
+    std::memset(memo->amount, 0, sizeof memo->amount);
+  };
+  if (bytes >= 4 && fixed_space && std::has_single_bit(mask)) {
+    // One lane costs the same wherever it is in the warp; its memo has no lanes.
+    memo = &block->pattern_memo(what + std::uint64_t{bytes} * 37);
+    if (memo->mask != 0 || memo->what != what || memo->bytes != bytes)
+      take_memo(0);
+    else if (memo->amount[first % 32] != 0)
+      return add_remembered();
+  } else if (bytes >= 4 && fixed_space && misses < kManyMisses) {
     for (std::uint32_t rest = ~mask; rest != 0; rest &= rest - 1) addresses[std::countr_zero(rest)] = first;
     std::uint32_t distance[32];
     std::uint64_t far = 0;
@@ -155,18 +174,11 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
       for (std::uint32_t l = 0; l < 32; ++l) different |= distance[l] ^ memo->distance[l];
       if (different == 0 && memo->amount[first % 32] != 0) {
         misses = 0;
-        to[0] += 1;
-        to[shared ? 3 : 1] += memo->amount[first % 32];
-        to[shared ? 4 : 2] += memo->ideal;
-        to[5] += static_cast<std::uint64_t>(std::popcount(mask));
-        return;
+        return add_remembered();
       }
       if (different != 0) {
         std::memcpy(memo->distance, distance, sizeof distance);
-        memo->mask = mask;
-        memo->what = what;
-        memo->bytes = bytes;
-        std::memset(memo->amount, 0, sizeof memo->amount);
+        take_memo(mask);
         ++misses;
       }
     }
