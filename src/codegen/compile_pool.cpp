@@ -98,7 +98,7 @@ struct CompilePool::State {
       const SignalsBlocked blocked;
       crew.threads.emplace_back([this, &crew] { serve(crew); });
     } catch (const std::system_error&) {
-      // Whoever needs the code compiles it.
+      return;  // whoever needs the code compiles it
     }
   }
 };

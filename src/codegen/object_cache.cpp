@@ -1,7 +1,6 @@
 // What identifies a version of a kernel, and how it is written to a file.
 #include "codegen/object_cache.hpp"
 
-#include <cstring>
 #include <type_traits>
 
 #include "backend/llvm_jit.hpp"
@@ -69,7 +68,7 @@ class Reader {
   bool read(T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
     if (in_.size() < sizeof value) return false;
-    std::memcpy(&value, in_.data(), sizeof value);
+    in_.copy(reinterpret_cast<char*>(&value), sizeof value);
     in_.remove_prefix(sizeof value);
     return true;
   }
