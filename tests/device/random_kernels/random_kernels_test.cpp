@@ -107,7 +107,7 @@ TEST(RandomKernels, ComputeWhatTheInterpreterSays) {
       const code_cache::Statistics after = code_cache::statistics();
       if (code == std::string("cached")) {
         EXPECT_GT(after.loaded, before.loaded);
-      } else if (compiled) {  // else versions that were wanted before may still be on their way
+      } else if (compiled && seed == first) {  // later, versions that were wanted before may still be on their way
         EXPECT_EQ(after.loaded, before.loaded);
       }
     }
