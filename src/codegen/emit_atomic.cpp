@@ -221,13 +221,23 @@ Result<void> Emitter::emit_atomic(const Inst& inst) {
         continue;
       }
       if (is_shared && lanes.mask == nullptr && bits <= 64) {
-        // No lock and no mask: one lane after the other without a loop.
-        Value* cells = a.shape.uniform() ? nullptr : address_lanes(a);
+        // No lock and no mask: one lane after the other without a loop. Addresses come from memory: taken out of a
+        // vector they are known so late that loads pass stores to the same cell, and the pipeline starts anew.
+        const auto spilled = [&](Value* v, const ptx::Operand& o) {
+          return operand_is_uniform(o) ? nullptr : spill(v, "lanes");
+        };
+        Value* cells = a.shape.uniform() ? nullptr : spill(address_lanes(a), "cells");
+        Value* xs = spilled(x, *sources[e]);
+        Value* swaps = swap == nullptr ? nullptr : spilled(swap, p.operands[at + 2]);
         Value* old_lanes = used ? llvm::PoisonValue::get(wide(integer)) : nullptr;
         for (std::uint64_t l = 0; l < 32; ++l) {
-          Value* cell = cells == nullptr ? a.base : b_.CreateExtractElement(cells, l);
-          Value* old = operate_on_cell(p, pointer(cell), b_.CreateExtractElement(x, l),
-                                       swap == nullptr ? nullptr : b_.CreateExtractElement(swap, l), true);
+          const auto lane_of = [&](Value* memory, Value* vector, llvm::Type* type) -> Value* {
+            if (memory == nullptr) return b_.CreateExtractElement(vector, l);
+            return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(type, memory, l), true);
+          };
+          Value* cell = cells == nullptr ? a.base : lane_of(cells, nullptr, b_.getInt64Ty());
+          Value* old = operate_on_cell(p, pointer(cell), lane_of(xs, x, integer),
+                                       swap == nullptr ? nullptr : lane_of(swaps, swap, integer), true);
           if (used) old_lanes = b_.CreateInsertElement(old_lanes, old, l);
         }
         if (used) write(inst, d->reg, old_lanes, as_bits);

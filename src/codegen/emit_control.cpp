@@ -376,6 +376,10 @@ void Emitter::with_guard(const Inst& inst, const std::function<void(const Lanes&
 Result<void> Emitter::end_uniform_block(BlockId b) {
   const ir::Block& block = plan_.f().blocks[idx(b)];
   const auto jump = [&](BlockId s) {
+    if (mode_ == Mode::block && plan_.ends_region(b, s)) {
+      end_warp(s);
+      return;
+    }
     // The back edge of a spin loop lets others run now and then.
     if (plan_.f().blocks[idx(s)].spin_loop && s <= b) {
       spin_yield(s);
@@ -547,13 +551,16 @@ void Emitter::check_widening(BlockId b, const Inst& inst) {
   const ptx::Instr& p = inst.p;
   bool is_signed = false;
   passes::is_widening(p, is_signed);
+  const isa::Type from = p.op == isa::Op::cvt ? p.type(1) : p.type();
+  const unsigned bits = isa::bits(from);
   Value* failed = nullptr;
   for (std::size_t k = 1; k < p.operands.size() && k < 3; ++k) {
     const ptx::Operand& o = p.operands[k];
     if (p.op == isa::Op::cvt && k > 1) break;
-    if (o.kind != ptx::Operand::Kind::reg || !shape(o.reg).linear() || shape(o.reg).bound != 0) continue;
+    if (o.kind != ptx::Operand::Kind::reg || !shape(o.reg).linear() || passes::widens_safely(shape(o.reg), from))
+      continue;
     const ir::Shape& s = shape(o.reg);
-    Value* base = convert(load_base(o.reg), plan_.storage[idx(o.reg)], isa::Type::b32);
+    Value* base = convert(load_base(o.reg), plan_.storage[idx(o.reg)], bits == 16 ? isa::Type::b16 : isa::Type::b32);
     Value* base64 = is_signed ? b_.CreateSExt(base, b_.getInt64Ty()) : b_.CreateZExt(base, b_.getInt64Ty());
     Value *low = base64, *high = base64;
     for (const ir::Term& t : s.terms) {
@@ -572,8 +579,8 @@ void Emitter::check_widening(BlockId b, const Inst& inst) {
         high = b_.CreateAdd(high, b_.CreateSelect(swap, y, x));
       }
     }
-    const std::int64_t least = is_signed ? INT32_MIN : 0,
-                       most = is_signed ? INT32_MAX : static_cast<std::int64_t>(UINT32_MAX);
+    const std::int64_t half = std::int64_t{1} << (bits - 1);
+    const std::int64_t least = is_signed ? -half : 0, most = is_signed ? half - 1 : 2 * half - 1;
     Value* bad = b_.CreateOr(b_.CreateICmpSLT(low, b_.getInt64(static_cast<std::uint64_t>(least))),
                              b_.CreateICmpSGT(high, b_.getInt64(static_cast<std::uint64_t>(most))));
     failed = failed == nullptr ? bad : b_.CreateOr(failed, bad);

@@ -13,13 +13,16 @@ namespace {
 
 std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-constexpr std::uint64_t kAhead = 8;  // iterations
+// Iterations. Strides are powers of two as a rule: more lines would share a set of the cache.
+constexpr std::uint64_t kAhead = 8;
 constexpr std::int64_t kLine = 64;
 
 }  // namespace
 
 // The distance to the next iteration's address is the one from the last iteration's: a wrong guess costs a fetch.
 void Emitter::fetch_ahead(const Address& a, std::uint32_t bytes) {
+  // In lockstep the warps of a block read side by side, which hardware foresees.
+  if (plan_.lockstep_around(block_) && mode_ == Mode::block) return;
   if (mask_ != nullptr || masked() || a.wide != nullptr || (a.space != Space::global && a.space != Space::generic) ||
       !plan_.streams.far_load[idx(block_)][index_])
     return;

@@ -101,7 +101,32 @@ Arms find_arms(const ir::Function& f, const passes::Shapes& shapes, BlockId b, B
   return arms;
 }
 
-std::vector<Region> find_regions(const ir::Function& f) {
+// More than this is too much to save and restore in each iteration.
+constexpr std::uint32_t kMaxLockstepBytes = 512;
+
+std::vector<char> find_lockstep(const KernelPlan& plan) {
+  const ir::Function& f = plan.f();
+  std::vector<char> out(f.blocks.size(), false);
+  for (std::size_t h = 0; h < f.blocks.size(); ++h) {
+    const BlockId last = f.blocks[h].loop_last;
+    if (last < 0) continue;
+    bool far = false, simple = true;
+    for (std::size_t b = h; b <= idx(last); ++b) {
+      const ir::Block& block = f.blocks[b];
+      simple = simple && (b == h || block.loop_last < 0) && !block.ends_with_barrier && !block.starts_with_sync;
+      for (std::size_t i = 0; i < block.insts.size(); ++i) far = far || plan.streams.far_load[b][i];
+    }
+    std::uint32_t bytes = 0;
+    for (std::size_t v = 0; v < f.values.size(); ++v)
+      if (f.is_live_in(static_cast<BlockId>(h), static_cast<ValueId>(v)) && !plan.block_uniform[v])
+        bytes += plan.slots[v].bytes;
+    out[h] = far && simple && bytes <= kMaxLockstepBytes;
+  }
+  return out;
+}
+
+std::vector<Region> find_regions(const KernelPlan& plan) {
+  const ir::Function& f = plan.f();
   std::vector<Region> regions;
   std::vector<BlockId> entries{0};
   std::size_t insts = 0, once = 0;
@@ -114,13 +139,14 @@ std::vector<Region> find_regions(const ir::Function& f) {
     std::vector<BlockId> todo{region.entry};
     region.blocks[idx(region.entry)] = true;
     while (!todo.empty()) {
-      const ir::Block& b = f.blocks[idx(todo.back())];
+      const BlockId at = todo.back();
+      const ir::Block& b = f.blocks[idx(at)];
       todo.pop_back();
       insts += b.insts.size();
       for (const Inst& i : b.insts)
         ir::for_each_def(i, [&](ValueId v) { region.defs[idx(v) / 64] |= std::uint64_t{1} << (idx(v) % 64); });
       for (BlockId s : b.succs) {
-        if (b.ends_with_barrier) {
+        if (plan.ends_region(at, s)) {
           if (std::find(region.exits.begin(), region.exits.end(), s) == region.exits.end()) region.exits.push_back(s);
           if (std::find(entries.begin(), entries.end(), s) == entries.end()) entries.push_back(s);
         } else if (!region.blocks[idx(s)]) {
@@ -248,9 +274,13 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
         plan->plain_barriers = false;
     }
 
-  if (!plan->spins && !checking && (f.barriers == 0 || plan->plain_barriers)) plan->regions = find_regions(f);
-  if (plan->has_block_version()) {
+  plan->lockstep.assign(blocks, false);
+  if (!plan->spins && !checking && (f.barriers == 0 || plan->plain_barriers)) {
     plan->block_uniform = passes::find_block_uniform(f, plan->prepared.shapes);
+    plan->lockstep = find_lockstep(*plan);
+    plan->regions = find_regions(*plan);
+  }
+  if (plan->has_block_version()) {
     plan->block_slots.resize(values);
     for (std::size_t v = 0; v < values; ++v)
       if (plan->crosses[v] && plan->block_uniform[v])

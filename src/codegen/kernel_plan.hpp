@@ -50,6 +50,9 @@ struct KernelPlan {
 
   // Regions of the block version, the kernel's start first; empty when there is no such version.
   std::vector<Region> regions;
+  // By block: of a loop header, whether the block version takes all warps through one iteration before the next. Such
+  // loops walk memory by the size of the grid: a block's warps read side by side, one warp reads far apart.
+  std::vector<char> lockstep;
   std::vector<char> block_uniform;  // by value: the same in all warps of a block
   std::vector<Slot> block_slots;    // of those that cross blocks, in WarpContext::block_in and block_out
   std::uint32_t block_slot_bytes = 0;
@@ -63,6 +66,17 @@ struct KernelPlan {
 
   [[nodiscard]] const ir::Function& f() const { return *prepared.function; }
   [[nodiscard]] bool has_block_version() const { return !regions.empty(); }
+  // Does the edge lead to the next region of the block version?
+  [[nodiscard]] bool ends_region(ir::BlockId from, ir::BlockId to) const {
+    return f().blocks[static_cast<std::size_t>(from)].ends_with_barrier ||
+           (to <= from && lockstep[static_cast<std::size_t>(to)]);
+  }
+  // Is the block in a loop that warps go through in lockstep?
+  [[nodiscard]] bool lockstep_around(ir::BlockId b) const {
+    for (ir::BlockId h = b; h >= 0; --h)
+      if (f().blocks[static_cast<std::size_t>(h)].loop_last >= b) return lockstep[static_cast<std::size_t>(h)] != 0;
+    return false;
+  }
   // The version that full warps begin in.
   [[nodiscard]] Mode main_mode() const { return has_block_version() ? Mode::block : Mode::uniform; }
 };

@@ -32,7 +32,19 @@ class Walk {
         ir::for_each_def(i, [&](ValueId v) { defs_[idx(v)].emplace_back(static_cast<BlockId>(b), &i); });
   }
 
-  // Does the value go on, from one iteration of the loop to the next, by an amount that stands in a register?
+  // Is the value made from the size of the grid?
+  bool of_grid(ValueId v, int depth = 0) const {
+    if (depth > kDeepest || defs_[idx(v)].size() != 1) return false;
+    const Inst& i = *defs_[idx(v)][0].second;
+    if (isa::row(i.p.op).flow != isa::Flow::pure) return false;
+    for (const ptx::Operand& o : i.p.operands)
+      if (o.kind == ptx::Operand::Kind::sreg && o.symbol.starts_with("%nctaid")) return true;
+    bool found = false;
+    ir::for_each_use(i, [&](ValueId u) { found = found || (u != v && of_grid(u, depth + 1)); });
+    return found;
+  }
+
+  // Does the value go on, from one iteration of the loop to the next, by the size of the grid?
   bool steps_far(ValueId v, BlockId first, BlockId last, int depth = 0) const {
     if (depth > kDeepest) return false;
     for (const auto& [b, inst] : defs_[idx(v)]) {
@@ -40,8 +52,7 @@ class Walk {
       if (defs_[idx(v)].size() > 1) {
         if (inst->p.op != Op::add) continue;
         const ptx::Operand &x = inst->p.operands[1], &y = inst->p.operands[2];
-        if ((x.reg == v && y.kind == ptx::Operand::Kind::reg) || (y.reg == v && x.kind == ptx::Operand::Kind::reg))
-          return true;
+        if ((x.reg == v && y.reg >= 0 && of_grid(y.reg)) || (y.reg == v && x.reg >= 0 && of_grid(x.reg))) return true;
         continue;
       }
       bool far = false;

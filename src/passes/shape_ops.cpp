@@ -113,9 +113,29 @@ std::uint64_t multiple_of(const Shape& s) {
 
 bool whole_int(Type t) { return !isa::is_float(t) && t != Type::pred && (isa::bits(t) == 32 || isa::bits(t) == 64); }
 
+bool narrow_int(Type t) { return !isa::is_float(t) && isa::bits(t) == 16; }
+// Sums and multiples keep a pattern in 16 bits too.
+bool sum_int(Type t) { return whole_int(t) || narrow_int(t); }
+
+// A bound that the type can hold, else none.
+Shape limited(Shape s, Type t) {
+  if (narrow_int(t) && s.bound > UINT16_MAX) s.bound = 0;
+  return s;
+}
+
 }  // namespace
 
+bool widens_safely(const Shape& s, Type from) {
+  const std::uint32_t most = !narrow_int(from) ? UINT32_MAX : isa::is_signed(from) ? INT16_MAX : UINT16_MAX;
+  return s.bound != 0 && s.bound <= most;
+}
+
 bool is_widening(const ptx::Instr& p, bool& is_signed) {
+  if (p.op == Op::cvt && p.type_count == 2 && whole_int(p.type(0)) &&
+      (p.type(1) == Type::s16 || p.type(1) == Type::u16)) {
+    is_signed = p.type(1) == Type::s16;
+    return true;
+  }
   if (p.op == Op::cvt && p.type_count == 2 && !isa::is_float(p.type(0)) && isa::bits(p.type(0)) == 64 &&
       (p.type(1) == Type::s32 || p.type(1) == Type::u32)) {
     is_signed = p.type(1) == Type::s32;
@@ -223,8 +243,8 @@ Shape OperandShapes::product(const Inst& inst, std::size_t a, std::size_t b, std
       by = widen == 2 ? static_cast<std::int64_t>(static_cast<std::uint32_t>(by)) : static_cast<std::int32_t>(by);
     return scaled(x, by);
   }
-  if (factor.kind != Operand::Kind::reg || !f.values[static_cast<std::size_t>(factor.reg)].invariant ||
-      !x.constant_pattern())
+  if (narrow_int(inst.p.type()) || factor.kind != Operand::Kind::reg ||
+      !f.values[static_cast<std::size_t>(factor.reg)].invariant || !x.constant_pattern())
     return varying();
   Shape out{Shape::Kind::linear, {Term{factor.reg, widen, x.terms[0].pattern}}, 1, 0};
   return out;
@@ -276,18 +296,19 @@ Shape OperandShapes::pure(const Inst& inst) const {
       if (p.operands[0].kind == Operand::Kind::vector) return varying();
       [[fallthrough]];
     case Op::cvta:
-      return whole_int(p.type()) && p.operands[0].kind != Operand::Kind::vector &&
+      return sum_int(p.type()) && p.operands[0].kind != Operand::Kind::vector &&
                      p.operands[1].kind != Operand::Kind::vector
                  ? operand(inst, 1)
                  : varying();
     case Op::add:
     case Op::sub: {
-      if (!whole_int(p.type())) return varying();
+      if (!sum_int(p.type()) || p.has(Mod::sat)) return varying();
       const Shape a = operand(inst, 1), b = operand(inst, 2);
       if (a.varying() || b.varying()) return varying();
-      return sum(a, b, p.op == Op::add ? 1 : -1);
+      return limited(sum(a, b, p.op == Op::add ? 1 : -1), p.type());
     }
     case Op::mul:
+      if (narrow_int(p.type()) && p.has(Mod::lo)) return limited(product(inst, 1, 2, 0), p.type());
       if (!whole_int(p.type()) || p.has(Mod::hi)) return varying();
       if (p.has(Mod::wide)) {
         const bool is_signed = p.type() == Type::s32;
@@ -306,15 +327,19 @@ Shape OperandShapes::pure(const Inst& inst) const {
     }
     case Op::shl: {
       const Operand& by = p.operands[2];
-      if (!whole_int(p.type()) || by.kind != Operand::Kind::imm || by.imm >= 31) return varying();
+      if (!sum_int(p.type()) || by.kind != Operand::Kind::imm || by.imm >= (narrow_int(p.type()) ? 15U : 31U))
+        return varying();
       const Shape a = operand(inst, 1);
-      return a.linear() ? scaled(a, std::int64_t{1} << by.imm) : varying();
+      return a.linear() ? limited(scaled(a, std::int64_t{1} << by.imm), p.type()) : varying();
     }
     case Op::cvt: {
       const Type to = p.type(0), from = p.type(1);
-      if (!whole_int(to) || !whole_int(from)) return varying();
+      if (!sum_int(to) || !sum_int(from)) return varying();
       const Shape a = operand(inst, 1);
       if (!a.linear()) return a;
+      if (p.has(Mod::sat)) return varying();
+      if (narrow_int(from) && !narrow_int(to)) return a.constant_pattern() ? a : varying();
+      if (narrow_int(to)) return limited(a, to);
       if (isa::bits(to) == 64 && isa::bits(from) == 32) return widened(a, isa::is_signed(from));
       return a;
     }

@@ -286,7 +286,8 @@ class Analysis {
         bool bounded = true;
         for (std::size_t k = 1; k < std::min<std::size_t>(inst.p.operands.size(), 3); ++k) {
           const std::int32_t r = inst.p.operands[k].kind == ptx::Operand::Kind::reg ? inst.p.operands[k].reg : -1;
-          if (r >= 0 && out_[r].linear()) bounded = bounded && out_[r].bound != 0;
+          if (r >= 0 && out_[r].linear())
+            bounded = bounded && widens_safely(out_[r], inst.p.op == Op::cvt ? inst.p.type(1) : inst.p.type());
         }
         if (!bounded) out_.widenings.emplace_back(static_cast<BlockId>(b), i);
       }

@@ -36,7 +36,9 @@ std::string print(const ir::Function& function, const Shapes& shapes);
 // Shape of a special register.
 ir::Shape sreg_shape(std::string_view name, const BlockShape& block, bool linear);
 
-// Is this a 32-to-64-bit conversion or a widening multiplication, and of signed numbers?
+// Is this a conversion to more bits or a widening multiplication, and of signed numbers?
 bool is_widening(const ptx::Instr& instr, bool& is_signed);
+// Whether no lane of a value of type `from` can have wrapped, so that its pattern holds in more bits too.
+bool widens_safely(const ir::Shape& shape, isa::Type from);
 
 }  // namespace warploom::passes

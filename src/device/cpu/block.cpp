@@ -429,11 +429,17 @@ void BlockState::split_block(std::uint32_t stopped) {
       interpreted_[w] = false;
       set_block_values(c, w < stopped ? c.block_out : c.block_in);
     }
-    if (w > stopped) {
+    if (c.entry == codegen::kEntryDone) {
+      state_[w] = WarpState::done;
+    } else if (c.parted == 0 && grid_->code->plan().lockstep[static_cast<std::size_t>(c.entry)]) {
+      // Between two iterations of a loop, where of the versions for one warp only the masked one can be entered.
+      mode_[w] = Mode::masked;
+      c.pending[c.entry] |= c.live;
+      c.entry = codegen::kEntryResume;
+      state_[w] = WarpState::ready;
+    } else if (w > stopped) {
       if (c.parted != 0) let_go_on(c);
       state_[w] = WarpState::ready;
-    } else if (c.entry == codegen::kEntryDone) {
-      state_[w] = WarpState::done;
     } else {
       state_[w] = WarpState::waiting;
       c.barrier_id = c.barrier_threads = 0;
