@@ -59,6 +59,7 @@ struct WarpContext {
   std::uint32_t interpreted = 0;  // barriers that the interpreter has come to
   std::uint32_t parted = 0;       // block version: the warp cannot go on in it
   std::uint32_t running = 0;      // of the first warp: the one that the block version runs
+  std::int32_t region_entry = 0;  // of the first warp: the block where warps that have not run begin
   std::uint32_t ctaid[3] = {}, nctaid[3] = {}, ntid[3] = {};
   std::uint32_t warp = 0, warps = 0;
   std::uint32_t stream_from = 0;  // stores of so many bytes by each thread of the grid do not fit into the caches

@@ -95,6 +95,8 @@ Result<void> Emitter::emit_region(std::size_t number, const std::vector<llvm::Ba
   // Each warp begins with the values that the block had at the start of the region.
   b_.SetInsertPoint(starts[number]);
   no_place();
+  b_.CreateStore(b_.getInt32(static_cast<std::uint32_t>(r.entry)),
+                 b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), first_, offsetof(WarpContext, region_entry)));
   std::vector<std::pair<ValueId, llvm::AllocaInst*>> at_start;
   for (std::size_t v = 0; v < f.values.size(); ++v) {
     const auto id = static_cast<ValueId>(v);

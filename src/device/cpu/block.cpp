@@ -135,6 +135,7 @@ Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters, unsigned thre
   threads_ = launch.block[0] * launch.block[1] * launch.block[2];
   warp_count_ = (threads_ + 31) / 32;
   plain_ = plan.plain_barriers || plan.f().barriers == 0;
+  has_block_version_ = threads_ >= 32 && !grid.start_conservative && plan.has_block_version();
   irregular_ = true;
 
   if (reserve_ == nullptr) {
@@ -188,21 +189,27 @@ void BlockState::reset_warp(std::uint32_t w) {
   c.parted = lanes == 32 ? 0 : 1;
 }
 
+void BlockState::place_warp(WarpContext& c) {
+  for (std::size_t i = 0; i < 3; ++i) c.ctaid[i] = place_[i];
+}
+
 void BlockState::start(std::uint64_t number) {
   number_ = number;
-  const auto [x, y, z] = grid_->order.place(number);
-  for (std::uint32_t w = 0; w < warp_count_; ++w) {
-    WarpContext& c = warps_[w];
-    c.entry = 0;
-    c.ctaid[0] = x;
-    c.ctaid[1] = y;
-    c.ctaid[2] = z;
+  place_ = grid_->order.place(number);
+  fresh_ = has_block_version_ && !interprets(Mode::block);
+  // The block version asks for nothing but the place, as long as no warp leaves it.
+  if (fresh_ && !irregular_) {
+    place_warp(warps_[0]);
+    if (threads_ % 32 != 0) reset_warp(warp_count_ - 1);
+    return;
   }
-  fresh_ = threads_ >= 32 && !grid_->start_conservative && grid_->code->plan().has_block_version() &&
-           !interprets(Mode::block);
+  for (std::uint32_t w = 0; w < warp_count_; ++w) {
+    warps_[w].entry = 0;
+    place_warp(warps_[w]);
+  }
   if (irregular_) {
-    // Only a warp that never leaves the uniform version stays as it is.
-    irregular_ = grid_->start_conservative || grid_->code->plan().spins || grid_->tier > Tier::compiled;
+    // Only a warp that never leaves the version for full warps stays as it is.
+    irregular_ = !fresh_ && (grid_->start_conservative || grid_->code->plan().spins || grid_->tier > Tier::compiled);
     for (std::uint32_t w = 0; w < warp_count_; ++w) reset_warp(w);
     if (grid_->code->plan().f().barriers != 0) barriers_.fill({});
   } else if (threads_ % 32 != 0) {
@@ -423,7 +430,9 @@ void BlockState::split_block(std::uint32_t stopped) {
   irregular_ = true;
   for (std::uint32_t w = 0; w < warp_count_; ++w) {
     WarpContext& c = warps_[w];
+    place_warp(c);
     if (w == stopped) continue;
+    if (w > stopped && c.parted == 0) c.entry = warps_[0].region_entry;
     if (c.parted == 0) {
       mode_[w] = Mode::uniform;
       interpreted_[w] = false;
@@ -659,15 +668,15 @@ bool BlockState::owns(std::uint64_t address, std::size_t bytes) const {
 
 std::string BlockState::where(std::uint32_t warp, std::uint32_t lane) const {
   const WarpContext& c = warps_[warp];
-  return fmt::format("kernel {}, block ({},{},{}), thread ({},{},{})", grid_->code->plan().f().name, c.ctaid[0],
-                     c.ctaid[1], c.ctaid[2], c.tid[0][lane], c.tid[1][lane], c.tid[2][lane]);
+  return fmt::format("kernel {}, block ({},{},{}), thread ({},{},{})", grid_->code->plan().f().name, place_[0],
+                     place_[1], place_[2], c.tid[0][lane], c.tid[1][lane], c.tid[2][lane]);
 }
 
 std::string BlockState::where_warp(std::uint32_t warp) const {
   const WarpContext& c = warps_[warp];
   const std::uint32_t last = std::min(31U, threads_ - warp * 32 - 1);
   return fmt::format("kernel {}, block ({},{},{}), one of threads ({},{},{}) to ({},{},{})",
-                     grid_->code->plan().f().name, c.ctaid[0], c.ctaid[1], c.ctaid[2], c.tid[0][0], c.tid[1][0],
+                     grid_->code->plan().f().name, place_[0], place_[1], place_[2], c.tid[0][0], c.tid[1][0],
                      c.tid[2][0], c.tid[0][last], c.tid[1][last], c.tid[2][last]);
 }
 

@@ -140,6 +140,7 @@ class BlockState {
   Progress run_guarded(BlockRange* range);
   std::uint32_t run_rounds(codegen::Exit& exit);
   std::int32_t step(std::uint32_t w);
+  void place_warp(codegen::WarpContext& c);
   codegen::Exit run_block_version();
   void split_block(std::uint32_t stopped);
   void set_block_values(codegen::WarpContext& c, const std::byte* area);
@@ -180,7 +181,9 @@ class BlockState {
   bool asked_ = false;                   // for the program
   std::uint32_t tosses_ = 0;
   std::uint32_t warp_count_ = 0, threads_ = 0;
-  bool plain_ = false;      // rounds from barrier to barrier need no bookkeeping
+  std::array<std::uint32_t, 3> place_{};  // of the block being run
+  bool has_block_version_ = false;        // and the block has a full warp
+  bool plain_ = false;                    // rounds from barrier to barrier need no bookkeeping
   bool irregular_ = false;  // some warp left the regular course: all state must be reset before the next block
   std::array<Barrier, 16> barriers_{};
   std::uint32_t current_ = 0;  // warp being run
