@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -152,7 +153,8 @@ struct PoolExit {
     if (depth == 0) s.done.wait(lock, [&] { return s.running.empty(); });
     lock.unlock();
     for (auto& crew : s.crews)
-      for (std::thread& t : crew.threads) depth == 0 ? t.join() : t.detach();
+      for (std::thread& t : crew.threads)
+        if (t.joinable()) depth == 0 ? t.join() : t.detach();
   }
 
   // Threads that the program left running may still launch: from here on they wait for the end of the process.
@@ -176,6 +178,18 @@ const struct AtEnd {
   }
 } at_end;
 
+// What a library builds when it is first needed is destroyed before all that was built earlier, so a compilation under
+// way at the end of the process may lose tables it reads. Objects of the main thread go before any of them.
+struct BeforeExit {
+  BeforeExit() = default;
+  BeforeExit(const BeforeExit&) = delete;
+  BeforeExit& operator=(const BeforeExit&) = delete;
+  ~BeforeExit() {
+    if (used && getpid() == gettid()) PoolExit::at_exit();
+  }
+  bool used = false;
+};
+
 }  // namespace
 
 CompilePool::CompilePool() : state_(new State()) {
@@ -195,6 +209,8 @@ CompilePool& CompilePool::get() {
     } at_exit;
     return pool_of_process;
   }();
+  static thread_local BeforeExit before_exit;
+  before_exit.used = true;
   return *pool;
 }
 
