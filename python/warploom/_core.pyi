@@ -134,6 +134,9 @@ class Device:
     def fill(self, dst: int, value: int, width: int, count: int, stream: Optional[Stream] = None) -> None:
         """Writes the lowest width (1, 2, 4, 8) bytes of value count times (cuMemsetD8 and its siblings)."""
 
+def code_statistics() -> tuple[int, int]:
+    """Versions of kernels that this process had LLVM compile, and that it loaded from the disk cache."""
+
 def finish_devices() -> None:
     """Waits for the work of every device and prints what went wrong; called when the interpreter ends."""
 
