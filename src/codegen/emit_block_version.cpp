@@ -110,6 +110,7 @@ Result<void> Emitter::emit_region(std::size_t number, const std::vector<llvm::Ba
   b_.SetInsertPoint(loop);
   llvm::PHINode* w = b_.CreatePHI(b_.getInt32Ty(), 2, "w");
   llvm::PHINode* agreed = b_.CreatePHI(b_.getInt32Ty(), 2, "agreed");
+  warp_ = w;
   w->addIncoming(b_.getInt32(0), starts[number]);
   agreed->addIncoming(b_.getInt32(0), starts[number]);
   ctx_ = b_.CreateInBoundsGEP(llvm::ArrayType::get(b_.getInt8Ty(), sizeof(WarpContext)), first_,

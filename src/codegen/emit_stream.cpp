@@ -15,27 +15,50 @@ std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Iterations. Strides are powers of two as a rule: more lines would share a set of the cache.
 constexpr std::uint64_t kAhead = 8;
+constexpr std::uint64_t kAheadInLockstep = 2;  // iterations of a whole block
+constexpr std::int64_t kNextBlocks = 4096;     // bytes
 constexpr std::int64_t kLine = 64;
 
 }  // namespace
 
-// The distance to the next iteration's address is the one from the last iteration's: a wrong guess costs a fetch.
+// In loops, the distance to the next iteration's address is the one from the last iteration's: a wrong guess costs a
+// fetch.
 void Emitter::fetch_ahead(const Address& a, std::uint32_t bytes) {
-  // In lockstep the warps of a block read side by side, which hardware foresees.
-  if (plan_.lockstep_around(block_) && mode_ == Mode::block) return;
-  if (mask_ != nullptr || masked() || a.wide != nullptr || (a.space != Space::global && a.space != Space::generic) ||
-      !plan_.streams.far_load[idx(block_)][index_])
+  if (mask_ != nullptr || masked() || a.wide != nullptr || (a.space != Space::global && a.space != Space::generic))
     return;
   const Runs runs = a.shape.uniform() ? Runs{32, 0} : find_runs(a.shape);
-  if (runs.length < 8 || runs.stride < 0 || runs.stride > kLine) return;
-  llvm::AllocaInst* last = entry_alloca(b_.getInt64Ty(), "fetched");
-  {
-    llvm::IRBuilder<> at(entry_, std::next(last->getIterator()));
-    at.CreateStore(at.getInt64(0), last);
+  if (plan_.f().blocks[idx(block_)].loop_depth == 0) {
+    // What a kernel with barriers begins with: in a line of blocks the next ones read what follows, and the barriers
+    // keep their loads from beginning early.
+    if (plan_.f().barriers == 0 || plan_.block.x != 0 || runs.length != 32 || runs.stride != bytes) return;
+    for (std::int64_t line = 0; line < 32 * std::int64_t{bytes}; line += kLine)
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                         {pointer(a.base, kNextBlocks + line), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    return;
   }
-  Value* distance = b_.CreateSub(a.base, b_.CreateLoad(b_.getInt64Ty(), last));
-  b_.CreateStore(a.base, last);
-  Value* ahead = b_.CreateAdd(a.base, b_.CreateShl(distance, llvm::Log2_64(kAhead)));
+  if (!plan_.streams.far_load[idx(block_)][index_]) return;
+  if (runs.length < 8 || runs.stride < 0 || runs.stride > kLine) return;
+  const auto variable = [&](const char* name) {
+    llvm::AllocaInst* v = entry_alloca(b_.getInt64Ty(), name);
+    llvm::IRBuilder<> at(entry_, std::next(v->getIterator()));
+    at.CreateStore(at.getInt64(0), v);
+    return v;
+  };
+  llvm::AllocaInst* last = variable("fetched");
+  Value* before = b_.CreateLoad(b_.getInt64Ty(), last);
+  Value* distance = b_.CreateSub(a.base, before);
+  const bool lockstep = mode_ == Mode::block && plan_.lockstep_around(block_);
+  if (lockstep) {
+    // The other warps come in between: the first one measures for all.
+    llvm::AllocaInst* measured = variable("distance");
+    Value* first = b_.CreateICmpEQ(warp_, b_.getInt32(0));
+    distance = b_.CreateSelect(first, distance, b_.CreateLoad(b_.getInt64Ty(), measured));
+    b_.CreateStore(distance, measured);
+    b_.CreateStore(b_.CreateSelect(first, a.base, before), last);
+  } else {
+    b_.CreateStore(a.base, last);
+  }
+  Value* ahead = b_.CreateAdd(a.base, b_.CreateShl(distance, llvm::Log2_64(lockstep ? kAheadInLockstep : kAhead)));
   Value* starts = a.shape.linear() ? pattern(a.shape, b_.getInt64Ty()) : nullptr;
   std::vector<Value*> fetched;
   for (unsigned r = 0; r < 32; r += runs.length) {

@@ -230,6 +230,7 @@ class Emitter {
   // Of the region of the block version being emitted.
   std::size_t region_ = 0;
   llvm::Instruction* warps_ = nullptr;
+  Value* warp_ = nullptr;  // number of the warp
   llvm::PHINode* part_ = nullptr;
   std::map<ir::BlockId, llvm::BasicBlock*> region_exit_;
   // While an arm of a divergent branch is emitted in place: the branch's arms, and lanes that go to each.
