@@ -1,5 +1,9 @@
 // Loads and stores of 32 lanes: the addresses decide at run time whether one vector does, one value for all, or lane by
 // lane.
+#if defined(__SANITIZE_THREAD__)
+#pragma GCC diagnostic ignored "-Wtsan"  // fences order memory of kernels, which the sanitizer does not watch
+#endif
+
 #include "interp/memory.hpp"
 
 #include <bit>

@@ -59,6 +59,39 @@ TEST_P(Barriers, LoopWithAnExitInTheMiddle) {
   }
 }
 
+TEST_P(Barriers, LoopsOverTheGrid) {
+  const int blocks = 3;
+  for (const int threads : {32, 64, 256})
+    for (const int n : {1, 31, 100, 768, 769, 5000, 5121}) {
+      const std::vector<int> in = expected<int>(n, [](int i) { return i * 7 % 101; });
+      const auto value = [&](int i) {
+        const int v = in[static_cast<std::size_t>(i)];
+        return v % 3 == 0 ? -v : v;
+      };
+      const auto device_in = array(in);
+      DeviceArray<int> out(device, static_cast<std::size_t>(n)), sums(device, blocks);
+      kernel("grid_loop").launch({blocks, threads}, device_in, out, sums, n);
+      std::vector<int> want(blocks, 0);
+      for (int i = 0; i < n; ++i) want[static_cast<std::size_t>(i / threads % blocks)] += value(i);
+      EXPECT_EQ(out.to_vector(), expected<int>(n, [&](int i) { return value(i) + 1; })) << threads << " " << n;
+      EXPECT_EQ(sums.to_vector(), want) << threads << " " << n;
+
+      const int all = blocks * threads;
+      DeviceArray<int> other(device, std::vector<int>(static_cast<std::size_t>(all), -7));
+      kernel("grid_loop_or_leave").launch({blocks, threads}, device_in, other, n);
+      EXPECT_EQ(other.to_vector(), expected<int>(all,
+                                                 [&](int g) {
+                                                   if (g >= n) return -7;
+                                                   if ((g ^ 1) >= n) return -1;
+                                                   int sum = 0;
+                                                   for (int i = g ^ 1; i < n; i += all)
+                                                     sum += in[static_cast<std::size_t>(i)];
+                                                   return sum;
+                                                 }))
+          << threads << " " << n;
+    }
+}
+
 TEST_P(Barriers, CountAndOr) {
   for (const int n : {20, 64, 200}) {
     for (const int variant : {0, 1, 2}) {

@@ -134,3 +134,36 @@ __global__ void warp_barrier(int* out) {
   __syncwarp();
   out[t] = s[t ^ 1];
 }
+
+// Loops over the grid, which the warps of a block may leave in different iterations, with a barrier behind.
+__global__ void grid_loop(const int* in, int* out, int* sums, int n) {
+  __shared__ int s[256];
+  int sum = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    int v = in[i];
+    if (v % 3 == 0) v = -v;
+    out[i] = v + 1;
+    sum += v;
+  }
+  s[threadIdx.x] = sum;
+  __syncthreads();
+  for (int w = blockDim.x / 2; w > 0; w /= 2) {
+    if (threadIdx.x < w) s[threadIdx.x] += s[threadIdx.x + w];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) sums[blockIdx.x] = s[0];
+}
+
+// The same, with threads that have nothing to do leaving before the barrier.
+__global__ void grid_loop_or_leave(const int* in, int* out, int n) {
+  __shared__ int s[256];
+  int t = threadIdx.x;
+  int i = blockIdx.x * blockDim.x + t;
+  if (i >= n) return;
+  s[t] = 0;
+  for (; i < n; i += gridDim.x * blockDim.x) s[t] += in[i];
+  __syncthreads();
+  int other = t ^ 1;
+  bool there = blockIdx.x * blockDim.x + other < n;
+  out[blockIdx.x * blockDim.x + t] = there ? s[other] : -1;
+}
