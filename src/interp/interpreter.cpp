@@ -28,7 +28,7 @@ void Interpreter::bind(const Program& program) {
   if (storage_.size() < program.frame_bytes + 64) storage_.resize(program.frame_bytes + 64);
   const auto at = (reinterpret_cast<std::uintptr_t>(storage_.data()) + 63) / 64 * 64;
   state_.base[1] = reinterpret_cast<std::byte*>(at);
-  std::memcpy(state_.base[1], program.constants.data(), program.constants.size());
+  std::copy(program.constants.begin(), program.constants.end(), state_.base[1]);
   std::memset(state_.base[1] + program.constants.size(), 0, program.frame_bytes - program.constants.size());
 }
 

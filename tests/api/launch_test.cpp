@@ -30,6 +30,16 @@ void* operator new(std::size_t bytes, std::align_val_t align) {
   if (void* at = std::aligned_alloc(to, (bytes + to - 1) / to * to)) return at;
   throw std::bad_alloc();
 }
+// The standard ones call those above, but a sanitizer's do not.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  allocated.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+void* operator new(std::size_t bytes, std::align_val_t align, const std::nothrow_t&) noexcept {
+  allocated.fetch_add(1, std::memory_order_relaxed);
+  const auto to = static_cast<std::size_t>(align);
+  return std::aligned_alloc(to, (bytes + to - 1) / to * to);
+}
 void operator delete(void* at) noexcept {
   if (at != nullptr) freed.fetch_add(1, std::memory_order_relaxed);
   std::free(at);

@@ -253,6 +253,10 @@ int end_of(pid_t child) {
 }
 
 TEST_F(CachedKernels, AForkDuringACompilationHangsNoChild) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP()
+      << "[SKIP] a forked child cannot free what threads held that it does not have: the sanitizer calls it a leak";
+#endif
   const std::string source = long_kernel();
   const Run run(source);
   std::thread launches([&] { run.work(); });
