@@ -57,4 +57,20 @@ TEST_P(Divergence, OnlyTheBranchsLanesVote) {
             }));
 }
 
+TEST_P(Divergence, ALoopThatPartsInLaterBlocks) {
+  const int threads = 128, width = 6, height = 2, uniform_blocks = 4;
+  for (int launch = 0; launch < 2; ++launch) {
+    auto out = filled<int>(threads * width * height, -1);
+    kernel("place_in_a_parted_loop").launch({{width, height}, threads}, out, uniform_blocks);
+    EXPECT_EQ(out.to_vector(), expected<int>(threads * width * height,
+                                             [&](int i) {
+                                               const int t = i % threads, x = i / threads % width,
+                                                         y = i / threads / width;
+                                               const int rounds = x < uniform_blocks ? 5 : 1 + t % 40;
+                                               return rounds * (x * 3 + y * 1000) + rounds * (rounds - 1) / 2;
+                                             }))
+        << launch;
+  }
+}
+
 }  // namespace

@@ -369,6 +369,7 @@ std::int32_t BlockState::run_part(WarpContext& c, std::int32_t reason) {
     mode_[w] = Mode::uniform;
     interpreted_[w] = false;
   }
+  place_warp(c);
   irregular_ = true;
   switch (static_cast<Exit>(reason)) {
     case Exit::to_masked:

@@ -38,3 +38,17 @@ __global__ void active_in_branch(unsigned* out) {
   else
     out[i] = 0;
 }
+
+// In later blocks lanes leave the loop one by one; each iteration asks again which block it is in.
+__global__ void place_in_a_parted_loop(int* out, int uniform_blocks) {
+  int t = threadIdx.x;
+  int rounds = blockIdx.x < uniform_blocks ? 5 : 1 + t % 40;
+  int sum = 0;
+  for (int k = 0; k < rounds; ++k) {
+    int x, y;
+    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));
+    asm volatile("mov.u32 %0, %%ctaid.y;" : "=r"(y));
+    sum += x * 3 + y * 1000 + k;
+  }
+  out[(blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + t] = sum;
+}
