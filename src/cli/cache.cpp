@@ -44,10 +44,11 @@ int list() {
 }
 
 int size() {
+  const auto entries = code_cache::entries();
   std::uint64_t total = 0;
   for (const char* kind : {"kernels", "python"}) {
     std::uint64_t bytes = 0, files = 0;
-    for (const auto& e : code_cache::entries()) {
+    for (const auto& e : entries) {
       if (e.kind != kind) continue;
       bytes += e.bytes;
       ++files;

@@ -18,6 +18,23 @@ Diag jit_error(const std::string& kernel, const std::string& what) {
   return d;
 }
 
+void run_function_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline) {
+  llvm::LoopAnalysisManager lam;
+  llvm::FunctionAnalysisManager fam;
+  llvm::CGSCCAnalysisManager cgam;
+  llvm::ModuleAnalysisManager mam;
+  llvm::PassBuilder pb(&machine);
+  pb.registerModuleAnalyses(mam);
+  pb.registerCGSCCAnalyses(cgam);
+  pb.registerFunctionAnalyses(fam);
+  pb.registerLoopAnalyses(lam);
+  pb.crossRegisterProxies(lam, fam, cgam, mam);
+  llvm::FunctionPassManager fpm;
+  if (auto err = pb.parsePassPipeline(fpm, pipeline)) WL_INTERNAL("jit", false, llvm::toString(std::move(err)));
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration()) fpm.run(f, fam);
+}
+
 namespace {
 
 llvm::orc::JITTargetMachineBuilder machine_builder() {
@@ -81,24 +98,10 @@ TargetTraits traits_of_host() {
 }
 
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager lam;
-  llvm::FunctionAnalysisManager fam;
-  llvm::CGSCCAnalysisManager cgam;
-  llvm::ModuleAnalysisManager mam;
-  llvm::PassBuilder pb(&machine);
-  pb.registerModuleAnalyses(mam);
-  pb.registerCGSCCAnalyses(cgam);
-  pb.registerFunctionAnalyses(fam);
-  pb.registerLoopAnalyses(lam);
-  pb.crossRegisterProxies(lam, fam, cgam, mam);
-  llvm::FunctionPassManager fpm;
   // What pays for straight SIMD code; the loop and SLP vectorisers have nothing to find here.
-  const char* pipeline =
-      "sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,"
-      "loop-mssa(licm),simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,dce";
-  if (auto err = pb.parsePassPipeline(fpm, pipeline)) WL_INTERNAL("jit", false, llvm::toString(std::move(err)));
-  for (llvm::Function& f : module)
-    if (!f.isDeclaration()) fpm.run(f, fam);
+  run_function_passes(module, machine,
+                      "sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,"
+                      "loop-mssa(licm),simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,dce");
 }
 
 struct Emitted {
@@ -138,6 +141,20 @@ Result<Emitted> emit(const KernelPlan& plan, Mode mode, llvm::TargetMachine& mac
   llvm::raw_string_ostream stream(message);
   if (llvm::verifyModule(*out.module, &stream)) return jit_error(plan.f().name, "invalid LLVM IR: " + message);
   return out;
+}
+
+// Object or assembly of what was emitted.
+Result<std::string> generate(const Emitted& emitted, llvm::TargetMachine& machine, llvm::CodeGenFileType kind,
+                             const std::string& kernel) {
+  llvm::SmallString<0> out;
+  llvm::raw_svector_ostream stream(out);
+  llvm::legacy::PassManager pm;
+  if (!add_code_passes(pm, machine, stream, kind))
+    return jit_error(
+        kernel, kind == llvm::CodeGenFileType::ObjectFile ? "no object code for this host" : "no assembly printer");
+  pm.run(*emitted.module);
+  if (!emitted.error->empty()) return jit_error(kernel, *emitted.error);
+  return out.str().str();
 }
 
 class PhaseClock {
@@ -182,14 +199,9 @@ Result<CompiledVersion> compile(const KernelPlan& plan, Mode mode, const std::fu
   optimise(*emitted->module, machine);
   out.phases.passes = clock.lap();
   if (cancelled()) return cancelled_error(plan);
-  llvm::SmallString<0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager pm;
-  if (!add_code_passes(pm, machine, stream, llvm::CodeGenFileType::ObjectFile))
-    return jit_error(plan.f().name, "no object code for this host");
-  pm.run(*emitted->module);
-  if (!emitted->error->empty()) return jit_error(plan.f().name, *emitted->error);
-  out.object = object.str().str();
+  auto object = generate(*emitted, machine, llvm::CodeGenFileType::ObjectFile, plan.f().name);
+  if (!object) return std::move(object.error());
+  out.object = std::move(*object);
   out.phases.code = clock.lap();
   out.static_counts = std::move(findings.static_counts);
   out.debug_lines = std::move(findings.debug_lines);
@@ -211,14 +223,9 @@ Result<Dump> dump(const std::shared_ptr<KernelPlan>& plan, Mode mode) {
   out.llvm = text();
   optimise(*emitted->module, machine);
   out.optimised = text();
-  llvm::SmallString<0> assembly;
-  llvm::raw_svector_ostream stream(assembly);
-  llvm::legacy::PassManager pm;
-  if (!add_code_passes(pm, machine, stream, llvm::CodeGenFileType::AssemblyFile))
-    return jit_error(plan->f().name, "no assembly printer");
-  pm.run(*emitted->module);
-  if (!emitted->error->empty()) return jit_error(plan->f().name, *emitted->error);
-  out.assembly = assembly.str().str();
+  auto assembly = generate(*emitted, machine, llvm::CodeGenFileType::AssemblyFile, plan->f().name);
+  if (!assembly) return std::move(assembly.error());
+  out.assembly = std::move(*assembly);
   return out;
 }
 

@@ -10,6 +10,11 @@
 #include "codegen/counters.hpp"
 #include "codegen/kernel_plan.hpp"
 
+namespace llvm {
+class Module;
+class TargetMachine;
+}  // namespace llvm
+
 namespace warploom::codegen {
 
 // The function of every object.
@@ -33,6 +38,9 @@ struct CompiledVersion {
 // Safe from several threads. `cancelled` is asked between phases; a compilation that gives up ends with an error that
 // nobody should see. Other errors: instructions without a lowering.
 Result<CompiledVersion> compile(const KernelPlan& plan, Mode mode, const std::function<bool()>& cancelled);
+
+// Runs a pipeline of function passes, in LLVM's notation, on every function of the module.
+void run_function_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline);
 
 // The host's processor: triple, name and features.
 const std::string& target_of_host();

@@ -21,6 +21,10 @@ enum class Exit : std::int32_t {
 // Versions of a kernel. The block version runs all warps of a block, the others one warp.
 enum class Mode : std::int32_t { uniform = 0, masked = 1, conservative = 2, block = 3 };
 inline constexpr std::size_t kModes = 4;
+constexpr const char* name_of(Mode mode) {
+  constexpr const char* kNames[kModes] = {"uniform", "masked", "conservative", "block"};
+  return kNames[static_cast<std::size_t>(mode)];
+}
 
 // Where code is entered, WarpContext::entry. Values >= 0 name a block: its live-in values are in the save area.
 // kEntryResume: all values are in the save area and the lane masks say where each lane stands.

@@ -5,7 +5,6 @@
 namespace warploom::codegen {
 
 using ir::BlockId;
-using ir::Inst;
 
 namespace {
 
@@ -53,11 +52,7 @@ Result<void> Emitter::emit_arms(BlockId b, Value* taken) {
     if (block.succs.size() == 1) {
       send(block.succs[0], mask);
     } else {
-      const Inst& inst = block.insts.back();
-      Value* here = guard_is_uniform(inst) ? b_.CreateSelect(guard_scalar(inst), mask, b_.getInt32(0))
-                                           : b_.CreateAnd(to_mask(guard_bits(inst)), mask);
-      Value* rest = b_.CreateAnd(mask, b_.CreateNot(here));
-      if (plan_.counting && !guard_is_uniform(inst)) count_divergence(inst, here, rest);
+      const auto [here, rest] = split_lanes(block.insts.back());
       send(block.succs[0], here);
       send(block.succs[1], rest);
     }
@@ -79,11 +74,9 @@ void Emitter::leave_arms(BlockId b) {
     if (x <= b) continue;
     Value* lanes = b_.CreateLoad(b_.getInt32Ty(), arm_lanes_.at(x));
     elsewhere = b_.CreateOr(elsewhere, lanes);
-    Value* at = lane_array(offsetof(WarpContext, pending), x);
-    b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), at), lanes), at);
+    add_pending(x, lanes);
   }
-  Value* at = lane_array(offsetof(WarpContext, pending), arms_->join);
-  b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), at), b_.CreateNot(elsewhere)), at);
+  add_pending(arms_->join, b_.CreateNot(elsewhere));
 }
 
 }  // namespace warploom::codegen

@@ -190,21 +190,13 @@ Result<void> Emitter::emit_atomic(const Inst& inst) {
   llvm::Type* integer = b_.getIntNTy(bits);
 
   // Of a vector each element is an atomic of its own (PTX ISA section 9.7.13.5).
-  const auto pieces = [](const ptx::Operand& o) {
-    std::vector<const ptx::Operand*> out;
-    if (o.kind == ptx::Operand::Kind::vector)
-      for (const ptx::Operand& e : o.elements) out.push_back(&e);
-    else
-      out.push_back(&o);
-    return out;
-  };
   with_guard(inst, [&](const Lanes& lanes) {
     const Address all = address(inst, at, ptx::space_of(p));
     probe_access(inst, all, lanes);
     const bool is_shared = all.space == Space::shared;
-    const auto sources = pieces(p.operands[at + 1]);
+    const auto sources = ptx::elements_of(p.operands[at + 1]);
     for (std::size_t e = 0; e < sources.size(); ++e) {
-      const ptx::Operand* d = returns ? pieces(p.operands[0])[e] : nullptr;
+      const ptx::Operand* d = returns ? ptx::elements_of(p.operands[0])[e] : nullptr;
       const bool used = d != nullptr && d->kind == ptx::Operand::Kind::reg && plan_.f().is_read(d->reg);
       const Address a = offset_by(all, static_cast<std::int64_t>(e) * (bits / 8), *this);
       Value* x = operand(inst, *sources[e], -1, as_bits, true);

@@ -20,15 +20,20 @@ bool has(const std::vector<std::uint64_t>& set, std::size_t v) { return ((set[v 
 }  // namespace
 
 llvm::Value* Emitter::block_slot(ValueId v, std::size_t area) {
-  Value* base = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), first_, area));
-  llvm::cast<llvm::LoadInst>(base)->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
-  return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, plan_.block_slots[idx(v)].offset);
+  return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), block_field(area, b_.getPtrTy()),
+                                       plan_.block_slots[idx(v)].offset);
 }
 
 void Emitter::store_block_value(ValueId v, std::size_t area) {
   Value* value = load_base(v);
   if (plan_.storage[idx(v)] == isa::Type::pred) value = b_.CreateZExt(value, b_.getInt32Ty());
   b_.CreateAlignedStore(value, block_slot(v, area), llvm::Align(8));
+}
+
+void Emitter::fetch_block_value(ValueId v, std::size_t area) {
+  const bool is_pred = plan_.storage[idx(v)] == isa::Type::pred;
+  Value* value = b_.CreateAlignedLoad(is_pred ? b_.getInt32Ty() : storage_type(v), block_slot(v, area), llvm::Align(8));
+  b_.CreateStore(is_pred ? b_.CreateTrunc(value, b_.getInt1Ty()) : value, slot(v));
 }
 
 // Values common to the block that region `r` may change and that live on at `next`.
@@ -96,7 +101,7 @@ Result<void> Emitter::emit_region(std::size_t number, const std::vector<llvm::Ba
   b_.SetInsertPoint(starts[number]);
   no_place();
   b_.CreateStore(b_.getInt32(static_cast<std::uint32_t>(r.entry)),
-                 b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), first_, offsetof(WarpContext, region_entry)));
+                 block_field_address(offsetof(WarpContext, region_entry)));
   std::vector<std::pair<ValueId, llvm::AllocaInst*>> at_start;
   for (std::size_t v = 0; v < f.values.size(); ++v) {
     const auto id = static_cast<ValueId>(v);
@@ -115,7 +120,7 @@ Result<void> Emitter::emit_region(std::size_t number, const std::vector<llvm::Ba
   agreed->addIncoming(b_.getInt32(0), starts[number]);
   ctx_ = b_.CreateInBoundsGEP(llvm::ArrayType::get(b_.getInt8Ty(), sizeof(WarpContext)), first_,
                               b_.CreateZExt(w, b_.getInt64Ty()));
-  b_.CreateStore(w, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), first_, offsetof(WarpContext, running)), true);
+  b_.CreateStore(w, block_field_address(offsetof(WarpContext, running)), true);
   Value* parted = b_.CreateICmpNE(field(offsetof(WarpContext, parted), b_.getInt32Ty()), b_.getInt32(0));
   llvm::MDBuilder md(context_);
   b_.CreateCondBr(parted, part, whole, md.createBranchWeights(1, 1 << 10));
@@ -161,15 +166,7 @@ Result<void> Emitter::emit_region(std::size_t number, const std::vector<llvm::Ba
     table->addCase(llvm::cast<llvm::ConstantInt>(b_.getInt32(static_cast<std::uint32_t>(next))), at);
     b_.SetInsertPoint(at);
     if (next != kPartDone)
-      for (ValueId v : changed_block_values(r, next)) {
-        Value* from = block_slot(v, offsetof(WarpContext, block_out));
-        Value* x = nullptr;
-        if (plan_.storage[idx(v)] == isa::Type::pred)
-          x = b_.CreateTrunc(b_.CreateAlignedLoad(b_.getInt32Ty(), from, llvm::Align(8)), b_.getInt1Ty());
-        else
-          x = b_.CreateAlignedLoad(storage_type(v), from, llvm::Align(8));
-        b_.CreateStore(x, slot(v));
-      }
+      for (ValueId v : changed_block_values(r, next)) fetch_block_value(v, offsetof(WarpContext, block_out));
     b_.CreateBr(latch);
     ways.emplace_back(next, at);
   }
@@ -198,7 +195,7 @@ Result<void> Emitter::emit_region(std::size_t number, const std::vector<llvm::Ba
     llvm::BasicBlock* apart = new_block("apart");
     llvm::SwitchInst* decide = b_.CreateSwitch(same, apart);
     b_.SetInsertPoint(apart);
-    b_.CreateStore(warps_, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), first_, offsetof(WarpContext, running)), true);
+    b_.CreateStore(warps_, block_field_address(offsetof(WarpContext, running)), true);
     b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(Exit::split)));
     for (auto& [next, exit] : region_exit_) {
       llvm::BasicBlock* at = new_block("to" + llvm::Twine(next));

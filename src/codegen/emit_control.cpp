@@ -31,8 +31,12 @@ llvm::Value* Emitter::field(std::size_t offset, llvm::Type* type, bool invariant
   return load;
 }
 
+llvm::Value* Emitter::block_field_address(std::size_t offset) {
+  return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), first_, offset);
+}
+
 llvm::Value* Emitter::block_field(std::size_t offset, llvm::Type* type) {
-  llvm::LoadInst* load = b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), first_, offset));
+  llvm::LoadInst* load = b_.CreateLoad(type, block_field_address(offset));
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
   return load;
 }
@@ -85,6 +89,12 @@ void Emitter::flush_pending() {
   for (std::size_t b = 0; b < pending_.size(); ++b)
     b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), pending_[b]),
                    lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b)));
+}
+
+void Emitter::fetch_pending() {
+  for (std::size_t b = 0; b < pending_.size(); ++b)
+    b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b))),
+                   pending_[b]);
 }
 
 // --- save areas
@@ -197,9 +207,7 @@ void Emitter::emit_entry() {
   const ir::Function& f = plan_.f();
   b_.SetInsertPoint(entry_);
   Value* entry = field(offsetof(WarpContext, entry), b_.getInt32Ty());
-  for (std::size_t b = 0; b < pending_.size(); ++b)
-    b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b))),
-                   pending_[b]);
+  fetch_pending();
   llvm::BasicBlock* bad = new_block("bad_entry");
   llvm::SwitchInst* table = b_.CreateSwitch(entry, bad);
   b_.SetInsertPoint(bad);
@@ -407,10 +415,7 @@ Result<void> Emitter::end_uniform_block(BlockId b) {
   const Inst& inst = block.insts.back();
   const auto part = [&](llvm::ArrayRef<std::pair<BlockId, Value*>> ways) {
     probe_divergence(inst);
-    for (const auto& [s, mask] : ways) {
-      Value* at = lane_array(offsetof(WarpContext, pending), s);
-      b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), at), mask), at);
-    }
+    for (const auto& [s, mask] : ways) add_pending(s, mask);
     LiveSet live = live_at(block.succs[0]);
     for (BlockId s : block.succs) {
       const LiveSet more = live_at(s);
@@ -591,6 +596,7 @@ void Emitter::check_widening(BlockId b, const Inst& inst) {
   llvm::MDBuilder md(context_);
   b_.CreateCondBr(failed, out, on, md.createBranchWeights(1, 1 << 20));
   b_.SetInsertPoint(out);
+  add_pending(b, mask_or_all(current()));
   if (masked() || arms_ != nullptr) {
     // Others may be pending anywhere, so all values go.
     if (arms_ != nullptr)
@@ -601,8 +607,6 @@ void Emitter::check_widening(BlockId b, const Inst& inst) {
   } else {
     save(live_at(b));
   }
-  Value* at = lane_array(offsetof(WarpContext, pending), b);
-  b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), at), mask_or_all(current())), at);
   set_field(offsetof(WarpContext, entry), b_.getInt32(static_cast<std::uint32_t>(b)));
   leave(Exit::to_conservative);
   b_.SetInsertPoint(on);

@@ -112,6 +112,16 @@ void Emitter::after_masked_block(BlockId b) {
   b_.CreateBr(idx(last) + 1 < f.blocks.size() ? blocks_[idx(last) + 1] : dispatch_);
 }
 
+// Active lanes that a branch takes, and those that fall through.
+std::pair<llvm::Value*, llvm::Value*> Emitter::split_lanes(const Inst& inst) {
+  const bool uniform = guard_is_uniform(inst);
+  Value* taken = uniform ? b_.CreateSelect(guard_scalar(inst), mask_, b_.getInt32(0))
+                         : b_.CreateAnd(to_mask(guard_bits(inst)), mask_);
+  Value* fall = b_.CreateAnd(mask_, b_.CreateNot(taken));
+  if (plan_.counting && !uniform) count_divergence(inst, taken, fall);
+  return {taken, fall};
+}
+
 void Emitter::end_masked_block(BlockId b) {
   const ir::Block& block = plan_.f().blocks[idx(b)];
   if (continues(b + 1)) {
@@ -128,14 +138,7 @@ void Emitter::end_masked_block(BlockId b) {
     if (block.succs.size() == 1 || t == nullptr) {
       add_pending(block.succs[0], mask_);
     } else if (t->op == isa::Op::bra) {
-      const Inst& inst = block.insts.back();
-      Value* taken = nullptr;
-      if (guard_is_uniform(inst))
-        taken = b_.CreateSelect(guard_scalar(inst), mask_, b_.getInt32(0));
-      else
-        taken = b_.CreateAnd(to_mask(guard_bits(inst)), mask_);
-      Value* fall = b_.CreateAnd(mask_, b_.CreateNot(taken));
-      if (plan_.counting && !guard_is_uniform(inst)) count_divergence(inst, taken, fall);
+      const auto [taken, fall] = split_lanes(block.insts.back());
       add_pending(block.succs[0], taken);
       add_pending(block.succs[1], fall);
     } else {
@@ -189,9 +192,7 @@ void Emitter::emit_dispatch() {
   llvm::BasicBlock* out = new_block("return");
   b_.CreateCondBr(b_.CreateICmpSLT(code, b_.getInt32(0)), again, out);
   b_.SetInsertPoint(again);
-  for (std::size_t b = 0; b < pending_.size(); ++b)
-    b_.CreateStore(b_.CreateLoad(b_.getInt32Ty(), lane_array(offsetof(WarpContext, pending), static_cast<BlockId>(b))),
-                   pending_[b]);
+  fetch_pending();
   b_.CreateBr(blocks_[0]);
   b_.SetInsertPoint(out);
   LiveSet live;

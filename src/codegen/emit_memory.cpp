@@ -39,12 +39,7 @@ Emitter::Address Emitter::address(const Inst& inst, std::size_t k, Space space) 
   if (variable >= 0) {
     a.shape.kind = Shape::Kind::uniform;
     a.base = symbol_address(variable, o.reg >= 0 ? 0 : o.imm);
-    const auto place = plan_.f().variables[idx(variable)].place;
-    if (place == ir::Variable::Place::local)
-      a.space = Space::local;
-    else if (space == Space::generic &&
-             (place == ir::Variable::Place::shared || place == ir::Variable::Place::dynamic_shared))
-      a.space = Space::shared;
+    a.space = plan_.f().variables[idx(variable)].space(space);
   } else if (o.reg < 0) {
     a.shape.kind = Shape::Kind::uniform;
     a.base = b_.getInt64(o.imm);
@@ -366,32 +361,17 @@ llvm::Value* Emitter::concatenate(std::vector<Value*> parts) {
   return parts[0];
 }
 
-namespace {
-
-bool is_ordered(const ptx::Instr& p) {
-  using isa::Mod;
-  return p.has(Mod::volatile_) || p.has(Mod::relaxed) || p.has(Mod::acquire) || p.has(Mod::release) ||
-         p.has(Mod::mmio) || p.has(Mod::cv);
-}
-
-}  // namespace
-
 void Emitter::emit_load(const Inst& inst) {
   const ptx::Instr& p = inst.p;
-  const ptx::Operand& d = p.operands[0];
   const Type type = p.type();
   llvm::Type* element_type = b_.getIntNTy(isa::bits(type));
   if (isa::is_float(type)) element_type = lane_type(context_, type);
   const unsigned width = ptx::vector_width(p);
-  std::vector<const ptx::Operand*> dst;
-  if (d.kind == ptx::Operand::Kind::vector)
-    for (const ptx::Operand& e : d.elements) dst.push_back(&e);
-  else
-    dst.push_back(&d);
+  const std::vector<const ptx::Operand*> dst = ptx::elements_of(p.operands[0]);
   with_guard(inst, [&](const Lanes& lanes) {
     Address a = address(inst, 1, ptx::space_of(p));
     probe_access(inst, a, lanes);
-    const bool is_volatile = is_ordered(p);
+    const bool is_volatile = ptx::is_ordered(p);
     if (!is_volatile && lanes.mask == nullptr) fetch_ahead(a, isa::bytes(type) * width);
     std::vector<Value*> values;
     // Parameters never change: their loads may be hoisted.
@@ -414,17 +394,12 @@ void Emitter::emit_load(const Inst& inst) {
 
 void Emitter::emit_store(const Inst& inst) {
   const ptx::Instr& p = inst.p;
-  const ptx::Operand& s = p.operands[1];
   const Type type = p.type();
-  std::vector<const ptx::Operand*> src;
-  if (s.kind == ptx::Operand::Kind::vector)
-    for (const ptx::Operand& e : s.elements) src.push_back(&e);
-  else
-    src.push_back(&s);
+  const std::vector<const ptx::Operand*> src = ptx::elements_of(p.operands[1]);
   with_guard(inst, [&](const Lanes& lanes) {
     Address a = address(inst, 0, ptx::space_of(p));
     probe_access(inst, a, lanes);
-    const bool is_volatile = is_ordered(p);
+    const bool is_volatile = ptx::is_ordered(p);
     if (p.has(isa::Mod::release)) b_.CreateFence(llvm::AtomicOrdering::Release);
     std::vector<Value*> values;
     for (const ptx::Operand* o : src) {

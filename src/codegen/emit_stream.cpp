@@ -21,6 +21,13 @@ constexpr std::int64_t kLine = 64;
 
 }  // namespace
 
+void Emitter::fetch_lines(Value* start, std::int64_t bytes) {
+  constexpr std::uint32_t read = 0, keep = 3, data = 1;
+  for (std::int64_t line = 0; line < bytes; line += kLine)
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                       {pointer(start, line), b_.getInt32(read), b_.getInt32(keep), b_.getInt32(data)});
+}
+
 // In loops, the distance to the next iteration's address is the one from the last iteration's: a wrong guess costs a
 // fetch.
 void Emitter::fetch_ahead(const Address& a, std::uint32_t bytes) {
@@ -31,9 +38,7 @@ void Emitter::fetch_ahead(const Address& a, std::uint32_t bytes) {
     // What a kernel with barriers begins with: in a line of blocks the next ones read what follows, and the barriers
     // keep their loads from beginning early.
     if (plan_.f().barriers == 0 || plan_.block.x != 0 || runs.length != 32 || runs.stride != bytes) return;
-    for (std::int64_t line = 0; line < 32 * std::int64_t{bytes}; line += kLine)
-      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                         {pointer(a.base, kNextBlocks + line), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    fetch_lines(b_.CreateAdd(a.base, b_.getInt64(kNextBlocks)), 32 * std::int64_t{bytes});
     return;
   }
   if (!plan_.streams.far_load[idx(block_)][index_]) return;
@@ -65,10 +70,7 @@ void Emitter::fetch_ahead(const Address& a, std::uint32_t bytes) {
     Value* from = starts == nullptr ? b_.getInt64(0) : b_.CreateExtractElement(starts, r);
     if (std::find(fetched.begin(), fetched.end(), from) != fetched.end()) continue;
     fetched.push_back(from);
-    const std::int64_t span = runs.stride * (runs.length - 1) + bytes;
-    for (std::int64_t line = 0; line < span; line += kLine)
-      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                         {pointer(b_.CreateAdd(ahead, from), line), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    fetch_lines(b_.CreateAdd(ahead, from), runs.stride * (runs.length - 1) + bytes);
   }
 }
 

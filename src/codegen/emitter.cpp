@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "codegen/compile.hpp"
 #include "ir/cfg.hpp"
 #include "ir/webs.hpp"
 
@@ -171,15 +172,10 @@ llvm::Value* Emitter::symbol_address(std::int32_t variable, std::uint64_t offset
   const ir::Variable& v = plan_.f().variables[idx(variable)];
   switch (v.place) {
     case ir::Variable::Place::global: {
-      llvm::Constant* g = module_.getOrInsertGlobal("wlg." + v.name, b_.getInt8Ty());
+      llvm::Constant* g = module_.getOrInsertGlobal(kVariablePrefix + v.name, b_.getInt8Ty());
       return b_.CreateAdd(b_.CreatePtrToInt(g, b_.getInt64Ty()), b_.getInt64(offset));
     }
-    case ir::Variable::Place::dynamic_shared: {
-      const ir::Function& f = plan_.f();
-      const std::uint64_t start =
-          (f.shared_bytes + f.dynamic_shared_align - 1) / f.dynamic_shared_align * f.dynamic_shared_align;
-      return b_.getInt64(start + offset);
-    }
+    case ir::Variable::Place::dynamic_shared: return b_.getInt64(plan_.f().dynamic_shared_offset() + offset);
     default: return b_.getInt64(v.offset + offset);
   }
 }

@@ -91,6 +91,7 @@ class Emitter {
   Value* field(std::size_t offset, llvm::Type* type, bool invariant = false);
   // A field that never changes and is the same for all warps of a block.
   Value* block_field(std::size_t offset, llvm::Type* type);
+  Value* block_field_address(std::size_t offset);
   void set_field(std::size_t offset, Value* value);
   Value* field_address(std::size_t offset);
   llvm::BasicBlock* new_block(const llvm::Twine& name) { return llvm::BasicBlock::Create(context_, name, fn_); }
@@ -114,7 +115,9 @@ class Emitter {
   void add_pending(ir::BlockId b, Value* mask);
   Value* pending(ir::BlockId b);
   void set_pending(ir::BlockId b, Value* mask);
-  void flush_pending();
+  void flush_pending();  // from variables to the context
+  void fetch_pending();  // and back
+  std::pair<Value*, Value*> split_lanes(const ir::Inst& inst);
   Value* lane_array(std::size_t field_offset, ir::BlockId b);  // address of element b of a mask array of the context
   using LiveSet = std::vector<std::uint64_t>;
   void save(const LiveSet& live);
@@ -136,11 +139,13 @@ class Emitter {
   void part_warp(Exit reason);
   Value* block_slot(ir::ValueId v, std::size_t area);
   void store_block_value(ir::ValueId v, std::size_t area);
+  void fetch_block_value(ir::ValueId v, std::size_t area);
   [[nodiscard]] std::vector<ir::ValueId> changed_block_values(const Region& r, ir::BlockId next) const;
   // Live values at a block that each warp has for itself, and that are in `among` if given.
   [[nodiscard]] LiveSet warp_values(ir::BlockId at, const LiveSet* among) const;
 
   // emit_stream.cpp
+  void fetch_lines(Value* start, std::int64_t bytes);
   void fetch_ahead(const Address& a, std::uint32_t bytes);
   Value* passes_caches(const Address& a, std::uint32_t bytes);
   void store_either_way(Value* past_caches, llvm::ArrayRef<std::pair<Value*, Value*>> parts, llvm::Align align);

@@ -115,8 +115,7 @@ std::string cache_key(const KernelPlan& plan, Mode mode, const std::string& targ
 void save_cached(const std::string& key, const KernelPlan& plan, Mode mode, const CompiledVersion& version) {
   const cache::Settings settings = cache::settings();
   if (!settings.enabled) return;
-  static constexpr const char* kNames[] = {"uniform", "masked", "conservative", "block"};
-  std::string label = plan.f().name + " " + kNames[static_cast<std::size_t>(mode)];
+  std::string label = plan.f().name + " " + name_of(mode);
   if (plan.counting) label += " counting";
   if (plan.checking) label += " checking";
   Writer w;

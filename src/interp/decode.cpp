@@ -207,10 +207,7 @@ bool Decoder::symbol_address(std::int32_t variable, std::uint64_t offset, std::u
       out = reinterpret_cast<std::uint64_t>(at) + offset;
       return true;
     }
-    case ir::Variable::Place::dynamic_shared:
-      out = (f().shared_bytes + f().dynamic_shared_align - 1) / f().dynamic_shared_align * f().dynamic_shared_align +
-            offset;
-      return true;
+    case ir::Variable::Place::dynamic_shared: out = f().dynamic_shared_offset() + offset; return true;
     default: out = v.offset + offset; return true;
   }
 }

@@ -20,20 +20,6 @@ namespace {
 
 std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-bool is_ordered(const ptx::Instr& p) {
-  return p.has(Mod::volatile_) || p.has(Mod::relaxed) || p.has(Mod::acquire) || p.has(Mod::release) ||
-         p.has(Mod::mmio) || p.has(Mod::cv);
-}
-
-std::vector<const Operand*> pieces(const Operand& o) {
-  std::vector<const Operand*> out;
-  if (o.kind == Operand::Kind::vector)
-    for (const Operand& e : o.elements) out.push_back(&e);
-  else
-    out.push_back(&o);
-  return out;
-}
-
 }  // namespace
 
 bool Decoder::Address::fixed() const { return (what & (kAddress32 | kAddress64 | kLocal)) == 0; }
@@ -47,12 +33,7 @@ bool Decoder::address(const Inst& inst, std::size_t k, Space space, Address& a) 
       fail();
       return false;
     }
-    const auto place = f().variables[idx(variable)].place;
-    if (place == ir::Variable::Place::local)
-      a.space = Space::local;
-    else if (space == Space::generic &&
-             (place == ir::Variable::Place::shared || place == ir::Variable::Place::dynamic_shared))
-      a.space = Space::shared;
+    a.space = f().variables[idx(variable)].space(space);
   } else if (o.reg < 0) {
     a.imm = o.imm;
   }
@@ -79,10 +60,10 @@ void Decoder::load(const Inst& inst) {
   const ptx::Instr& p = inst.p;
   const Type type = p.type();
   const unsigned width = ptx::vector_width(p);
-  const bool ordered = is_ordered(p);
+  const bool ordered = ptx::is_ordered(p);
   Address a;
   if (!address(inst, 1, ptx::space_of(p), a)) return;
-  const auto dst = pieces(p.operands[0]);
+  const auto dst = ptx::elements_of(p.operands[0]);
   if (dst.size() != width || width + 1 > kMaxRefs) return fail();
   const bool fixed = a.fixed() && !ordered;
   Step s = make(fixed ? load_fixed_handler(isa::bits(type)) : load_handler(isa::bits(type), ordered));
@@ -114,10 +95,10 @@ void Decoder::store(const Inst& inst) {
   const Type type = p.type();
   Address a;
   if (!address(inst, 0, ptx::space_of(p), a)) return;
-  const auto src = pieces(p.operands[1]);
+  const auto src = ptx::elements_of(p.operands[1]);
   const auto width = static_cast<unsigned>(src.size());
   if (width + 1 > kMaxRefs) return fail();
-  Step s = make(store_handler(isa::bits(type), is_ordered(p)));
+  Step s = make(store_handler(isa::bits(type), ptx::is_ordered(p)));
   s.width = static_cast<std::uint8_t>(width);
   s.what = static_cast<std::uint16_t>(a.what | (p.has(Mod::release) ? kRelease : 0));
   s.imm = a.imm;
@@ -162,7 +143,7 @@ void Decoder::atomic(const Inst& inst) {
   const Type as_bits = bits == 16 ? Type::b16 : bits == 32 ? Type::b32 : Type::b64;
   Address a;
   if (!address(inst, at, ptx::space_of(p), a)) return;
-  const auto sources = pieces(p.operands[at + 1]);
+  const auto sources = ptx::elements_of(p.operands[at + 1]);
   // Alignment of a vector is a matter of all its elements.
   if (sources.size() > 1) return fail();
   Step s = make(atomic_handler(op, bits));
@@ -173,7 +154,7 @@ void Decoder::atomic(const Inst& inst) {
   if (op == Atomic::cas) s.ref[3] = source(inst, at + 2, as_bits);
   std::vector<Result> results;
   if (returns) {
-    const Operand& d = *pieces(p.operands[0])[0];
+    const Operand& d = *ptx::elements_of(p.operands[0])[0];
     if (d.kind == Operand::Kind::reg && f().is_read(d.reg)) {
       results.push_back(result(d.reg, as_bits));
       s.ref[0] = results.back().ref;

@@ -325,6 +325,23 @@ BlockId split_block(Function& f, BlockId b, std::size_t index) {
   return b + 1;
 }
 
+std::vector<char> reachable(const Function& f, BlockId start, std::initializer_list<BlockId> stops) {
+  std::vector<char> in(f.blocks.size(), false);
+  std::vector<BlockId> todo;
+  const auto push = [&](BlockId b) {
+    if (std::find(stops.begin(), stops.end(), b) != stops.end() || in[static_cast<std::size_t>(b)]) return;
+    in[static_cast<std::size_t>(b)] = true;
+    todo.push_back(b);
+  };
+  push(start);
+  while (!todo.empty()) {
+    const BlockId b = todo.back();
+    todo.pop_back();
+    for (BlockId s : f.blocks[static_cast<std::size_t>(b)].succs) push(s);
+  }
+  return in;
+}
+
 std::vector<BlockId> post_dominators(const Function& f) {
   const auto n = static_cast<BlockId>(f.blocks.size());
   // Order of the reversed graph: post-order from every end; loops without an exit hang off the end too.

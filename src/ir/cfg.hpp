@@ -14,6 +14,9 @@ BlockId split_block(Function& function, BlockId b, std::size_t index);
 // Recomputes Block::preds.
 void link_preds(Function& function);
 
+// By block: can it be reached from `start` without passing one of `stops`? A start among them reaches nothing.
+std::vector<char> reachable(const Function& function, BlockId start, std::initializer_list<BlockId> stops);
+
 // Immediate post-dominators; the number of blocks stands for the common end.
 std::vector<BlockId> post_dominators(const Function& function);
 

@@ -87,6 +87,13 @@ struct Variable {
   std::uint64_t offset =
       0;  // in the shared window, the thread's local memory or the parameter buffer; id of a function
   std::uint64_t bytes = 0;
+
+  // State space of an access to it that names `named`.
+  [[nodiscard]] isa::Space space(isa::Space named) const {
+    if (place == Place::local) return isa::Space::local;
+    const bool is_shared = place == Place::shared || place == Place::dynamic_shared;
+    return named == isa::Space::generic && is_shared ? isa::Space::shared : named;
+  }
 };
 
 struct Function {
@@ -99,6 +106,10 @@ struct Function {
   std::vector<Source> sources;
   std::uint32_t shared_bytes = 0;  // static
   std::uint32_t dynamic_shared_align = 16;
+  // Where dynamic shared memory begins in the window.
+  [[nodiscard]] std::uint32_t dynamic_shared_offset() const {
+    return (shared_bytes + dynamic_shared_align - 1) / dynamic_shared_align * dynamic_shared_align;
+  }
   std::uint32_t local_bytes = 0;  // per thread
   std::uint32_t barriers = 0;
 

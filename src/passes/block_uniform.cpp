@@ -21,24 +21,6 @@ bool names_warp(const Inst& inst) {
   return false;
 }
 
-// Blocks that lie behind branch `b` and before the place where its ways meet.
-void add_region(const ir::Function& f, BlockId b, BlockId join, std::vector<char>& in) {
-  std::vector<char> seen(f.blocks.size(), false);
-  std::vector<BlockId> todo;
-  const auto push = [&](BlockId s) {
-    if (s == join || seen[idx(s)]) return;
-    seen[idx(s)] = true;
-    todo.push_back(s);
-  };
-  for (BlockId s : f.blocks[idx(b)].succs) push(s);
-  while (!todo.empty()) {
-    const BlockId x = todo.back();
-    todo.pop_back();
-    in[idx(x)] = true;
-    for (BlockId s : f.blocks[idx(x)].succs) push(s);
-  }
-}
-
 }  // namespace
 
 std::vector<char> find_block_uniform(const ir::Function& f, const Shapes& shapes) {
@@ -67,7 +49,10 @@ std::vector<char> find_block_uniform(const ir::Function& f, const Shapes& shapes
       }
       if (block.succs.size() < 2 || all_sources(block.insts.back())) continue;
       std::vector<char> more = apart;
-      add_region(f, static_cast<BlockId>(b), ipdom[b], more);
+      for (BlockId s : block.succs) {
+        const std::vector<char> way = ir::reachable(f, s, {ipdom[b]});
+        for (std::size_t x = 0; x < more.size(); ++x) more[x] = more[x] || way[x];
+      }
       if (more == apart) continue;
       apart = std::move(more);
       changed = true;

@@ -162,24 +162,6 @@ class Analysis {
     return out;
   }
 
-  // Blocks reachable from `start` without passing `stop` or `also_stop`.
-  std::vector<char> region(BlockId start, BlockId stop, BlockId also_stop) const {
-    std::vector<char> in(f_.blocks.size(), false);
-    if (start == stop || start == also_stop) return in;
-    std::vector<BlockId> todo{start};
-    in[idx(start)] = true;
-    while (!todo.empty()) {
-      const BlockId b = todo.back();
-      todo.pop_back();
-      for (BlockId s : f_.blocks[idx(b)].succs)
-        if (s != stop && s != also_stop && !in[idx(s)]) {
-          in[idx(s)] = true;
-          todo.push_back(s);
-        }
-    }
-    return in;
-  }
-
   void diverge(BlockId b) {
     const BlockId join = ipdom_[idx(b)];
     const auto n = static_cast<BlockId>(f_.blocks.size());
@@ -187,7 +169,7 @@ class Analysis {
     std::vector<std::vector<char>> arms;
     std::vector<char> all(f_.blocks.size(), false);
     for (BlockId s : succs) {
-      arms.push_back(region(s, join, b));
+      arms.push_back(ir::reachable(f_, s, {join, b}));
       for (std::size_t i = 0; i < all.size(); ++i) all[i] = all[i] || arms.back()[i];
     }
 

@@ -73,6 +73,10 @@ isa::Role operand_role(const Instr& instr, std::size_t index);
 isa::Space space_of(const Instr& instr);
 // 1, 2, 4 or 8 for .v2, .v4, .v8.
 unsigned vector_width(const Instr& instr);
+// May other threads see, or change, what the access reads or writes while the kernel runs?
+bool is_ordered(const Instr& instr);
+// The elements of a vector operand, or the operand itself.
+std::vector<const Operand*> elements_of(const Operand& operand);
 
 struct Relocation {
   std::uint64_t offset = 0;  // in the variable

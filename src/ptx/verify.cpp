@@ -297,4 +297,18 @@ unsigned vector_width(const Instr& instr) {
   return 1;
 }
 
+bool is_ordered(const Instr& instr) {
+  using isa::Mod;
+  return instr.has(Mod::volatile_) || instr.has(Mod::relaxed) || instr.has(Mod::acquire) || instr.has(Mod::release) ||
+         instr.has(Mod::mmio) || instr.has(Mod::cv);
+}
+
+std::vector<const Operand*> elements_of(const Operand& operand) {
+  if (operand.kind != Operand::Kind::vector) return {&operand};
+  std::vector<const Operand*> out;
+  out.reserve(operand.elements.size());
+  for (const Operand& e : operand.elements) out.push_back(&e);
+  return out;
+}
+
 }  // namespace warploom::ptx

@@ -462,14 +462,8 @@ void BlockState::split_block(std::uint32_t stopped) {
 Exit BlockState::run_block_version() {
   fresh_ = false;
   codegen::CodeEntry code = grid_->code->ready(Mode::block);
-  if (code == nullptr) {
-    auto compiled = grid_->code->entry(Mode::block);
-    if (!compiled) {
-      grid_->fail(std::move(compiled.error()));
-      return Exit::error;
-    }
-    code = *compiled;
-  }
+  if (code == nullptr) code = entry_of(Mode::block);
+  if (code == nullptr) return Exit::error;
   in_block_version_ = true;
   const auto exit = static_cast<Exit>(code(warps_));
   in_block_version_ = false;

@@ -147,6 +147,7 @@ class BlockState {
   void let_go_on(codegen::WarpContext& c);
   void choose_tier(std::uint32_t w);
   codegen::CodeEntry compiled(std::uint32_t w);
+  codegen::CodeEntry entry_of(codegen::Mode mode);
   std::optional<Exit> interpret(std::uint32_t w);
   bool may_interpret();
   bool interprets(codegen::Mode mode);

@@ -106,12 +106,10 @@ void dump_kernel(const DumpOptions& options, const ir::Function& function, const
     write_ir(pass, passes::print(f, shapes));
   });
   const std::shared_ptr<codegen::KernelPlan> plan = codegen::make_plan(function, block, counting, false);
-  static constexpr std::pair<codegen::Mode, const char*> kNames[] = {{codegen::Mode::block, "block"},
-                                                                     {codegen::Mode::uniform, "uniform"},
-                                                                     {codegen::Mode::masked, "masked"},
-                                                                     {codegen::Mode::conservative, "conservative"}};
-  for (const auto& [mode, name] : kNames) {
-    if (mode == codegen::Mode::block && !plan->has_block_version()) continue;
+  using codegen::Mode;
+  for (const Mode mode : {Mode::block, Mode::uniform, Mode::masked, Mode::conservative}) {
+    const char* name = codegen::name_of(mode);
+    if (mode == Mode::block && !plan->has_block_version()) continue;
     auto texts = codegen::dump(plan, mode);
     if (!texts) {
       folder.write(fmt::format("{}.error", name), texts.error().what + "\n");

@@ -183,9 +183,7 @@ const interp::Program* CpuKernel::program(Version& version) {
 Result<std::uint32_t> CpuKernel::shared_bytes(std::uint32_t dynamic) {
   auto f = function();
   if (!f) return std::move(f.error());
-  const std::uint32_t align = (*f)->dynamic_shared_align;
-  const std::uint32_t start = dynamic == 0 ? (*f)->shared_bytes : ((*f)->shared_bytes + align - 1) / align * align;
-  return start + dynamic;
+  return dynamic == 0 ? (*f)->shared_bytes : (*f)->dynamic_shared_offset() + dynamic;
 }
 
 Result<observe::KernelFacts> CpuKernel::facts() {

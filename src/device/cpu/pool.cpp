@@ -37,12 +37,11 @@ void BlockQueue::in_order(std::uint64_t blocks, std::uint64_t chunk) {
   next_.store(0, std::memory_order_relaxed);
 }
 
-void BlockQueue::in_parts(std::uint64_t blocks, Part* parts, unsigned threads, unsigned filled) {
+void BlockQueue::in_parts(std::uint64_t blocks, Part* parts, unsigned threads) {
   parts_ = parts;
   threads_ = threads;
   for (unsigned t = 0; t < threads; ++t)
-    parts[t].range.store(t < filled ? pack(blocks * t / filled, blocks * (t + 1) / filled) : 0,
-                         std::memory_order_relaxed);
+    parts[t].range.store(pack(blocks * t / threads, blocks * (t + 1) / threads), std::memory_order_relaxed);
 }
 
 bool BlockQueue::take_own(unsigned thread, BlockRange& range) {
@@ -177,7 +176,7 @@ unsigned WorkerPool::run(Grid& grid, double seconds) {
         grid.blocks,
         grid.one_by_one ? 1 : std::clamp<std::uint64_t>(grid.blocks / (threads() * std::uint64_t{16}), 1, 64));
   else
-    grid.queue.in_parts(grid.blocks, job->parts.get(), helpers + 1, helpers + 1);
+    grid.queue.in_parts(grid.blocks, job->parts.get(), helpers + 1);
   if (job != nullptr) {
     call_helpers(*job, work_on_grid, &grid, helpers, seconds == 0 || seconds > kWorthWaking);
     work_on(grid, 0);

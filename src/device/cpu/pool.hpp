@@ -29,8 +29,8 @@ class BlockQueue {
   };
   // One after the other in order, `chunk` at a time.
   void in_order(std::uint64_t blocks, std::uint64_t chunk);
-  // Contiguous parts for threads 0 to `threads` - 1, of which the first `filled` begin with blocks.
-  void in_parts(std::uint64_t blocks, Part* parts, unsigned threads, unsigned filled);
+  // Contiguous parts for threads 0 to `threads` - 1.
+  void in_parts(std::uint64_t blocks, Part* parts, unsigned threads);
   // False when nothing is left.
   bool take(unsigned thread, BlockRange& range);
 

@@ -148,7 +148,12 @@ codegen::CodeEntry BlockState::compiled(std::uint32_t w) {
     mode_[w] = Mode::conservative;
     return nullptr;
   }
-  auto made = code.entry(mode_[w]);
+  return entry_of(mode_[w]);
+}
+
+// Waits for the version; nullptr when it cannot be compiled, which ends the launch.
+codegen::CodeEntry BlockState::entry_of(Mode mode) {
+  auto made = grid_->code->entry(mode);
   if (made) return *made;
   grid_->fail(std::move(made.error()));
   return nullptr;

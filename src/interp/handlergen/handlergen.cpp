@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backend/llvm_jit.hpp"
+#include "codegen/compile.hpp"
 #include "codegen/ops.hpp"
 #include "interp/handlers.hpp"
 #include "ir/webs.hpp"
@@ -100,7 +101,7 @@ class Generator {
       std::fprintf(stderr, "handlergen: %s\n", message.c_str());
       std::exit(1);
     }
-    optimise();
+    codegen::run_function_passes(module_, machine_, "early-cse,instcombine<no-verify-fixpoint>,dce");
     std::error_code error;
     llvm::raw_fd_ostream file(path, error);
     llvm::legacy::PassManager passes;
@@ -217,23 +218,6 @@ class Generator {
       b_.CreateCall(fn->getFunctionType(), callee, args);
       b_.CreateRetVoid();
     }
-  }
-
-  void optimise() {
-    llvm::LoopAnalysisManager lam;
-    llvm::FunctionAnalysisManager fam;
-    llvm::CGSCCAnalysisManager cgam;
-    llvm::ModuleAnalysisManager mam;
-    llvm::PassBuilder pb(&machine_);
-    pb.registerModuleAnalyses(mam);
-    pb.registerCGSCCAnalyses(cgam);
-    pb.registerFunctionAnalyses(fam);
-    pb.registerLoopAnalyses(lam);
-    pb.crossRegisterProxies(lam, fam, cgam, mam);
-    llvm::FunctionPassManager fpm;
-    if (auto err = pb.parsePassPipeline(fpm, "early-cse,instcombine<no-verify-fixpoint>,dce")) std::exit(1);
-    for (llvm::Function& f : module_)
-      if (!f.isDeclaration()) fpm.run(f, fam);
   }
 
   llvm::LLVMContext context_;
