@@ -11,4 +11,5 @@
 #include "warploom/graph.hpp"
 #include "warploom/memory.hpp"
 #include "warploom/module.hpp"
+#include "warploom/scan.hpp"
 #include "warploom/stream.hpp"

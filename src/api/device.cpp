@@ -21,6 +21,15 @@ Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<obse
 
 namespace api {
 
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  // A folder opens but does not read.
+  if (!file || !(text << file.rdbuf()))
+    fail(ErrorId::file_error, "cannot read \"" + path + "\"", "check the path and that it is not empty");
+  return text.str();
+}
+
 runtime::Context& use(const std::shared_ptr<detail::DeviceState>& device) {
   if (!device) fail_moved_from("the device");
   checked(device->context->usable());
@@ -64,12 +73,7 @@ Module Device::load_ptx(std::string_view text, std::string_view name) const {
 
 Module Device::load_ptx_file(const std::string& path) const {
   api::use(state_);
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  // A folder opens but does not read.
-  if (!file || !(text << file.rdbuf()))
-    api::fail(ErrorId::file_error, "cannot read PTX file \"" + path + "\"", "check the path and that it is not empty");
-  return load_ptx(text.str(), path);
+  return load_ptx(api::read_file(path), path);
 }
 
 Stream Device::default_stream() const {

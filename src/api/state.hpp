@@ -111,6 +111,9 @@ T checked(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
+// The bytes of a file; throws file_error.
+std::string read_file(const std::string& path);
+
 [[noreturn]] void fail_moved_from(const char* what);
 [[noreturn]] void fail_before_reset(const char* what);
 

@@ -33,10 +33,18 @@ struct CacheOptions {
   std::optional<std::uint64_t> megabytes;  // of `limit`
 };
 
+struct ScanOptions {
+  std::string file;
+  std::string gpu;
+  bool json = false;
+  bool brief = false;
+};
+
 int run(const RunOptions& options);
 int explain(const ExplainOptions& options);
 int isa(const std::string& name, bool json);
 int devices();
+int scan(const ScanOptions& options);
 int cache(const CacheOptions& options);
 
 // Runs a program to its end with variables added to the environment: its exit code, or 128 plus the signal that ended

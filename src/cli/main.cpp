@@ -75,6 +75,20 @@ int parse_and_run(int argc, char** argv) {
       ->type_name("NAME")
       ->needs(dump);
 
+  cli::ScanOptions scan;
+  CLI::App* scan_command = app.add_subcommand(
+      "scan",
+      "say which kernels a program, library, object, fatbin, cubin or PTX file holds, and whether they will run");
+  scan_command->add_option("FILE", scan.file, "what to read; nothing in it is executed")->required();
+  scan_command->add_option("--gpu", scan.gpu, "modelled GPU that PTX is chosen for (default h200)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(Device::profiles()));
+  scan_command->add_flag("--json", scan.json, "print the report as JSON");
+  scan_command->add_flag("--brief", scan.brief, "list only kernels that will not run");
+  scan_command->footer(
+      "Exit status: 0 when every kernel will run, 1 when one will not, 2 when the file cannot be read,\n"
+      "3 when it holds no kernel.");
+
   std::string instruction;
   bool json = false;
   CLI::App* isa_command = app.add_subcommand("isa", "list PTX instructions, or the forms of one");
@@ -109,6 +123,7 @@ int parse_and_run(int argc, char** argv) {
     return cli::run(run);
   }
   if (isa_command->parsed()) return cli::isa(instruction, json);
+  if (scan_command->parsed()) return cli::scan(scan);
   if (devices_command->parsed()) return cli::devices();
   if (cache_command->parsed()) {
     cache.action = cache_command->get_subcommands().front()->get_name();

@@ -51,11 +51,13 @@ bool Cursor::skip_braces() {
 }
 
 Diag make_diag(ErrorId id, std::string what, std::string_view text, std::size_t offset, const std::string& file,
-               std::string remedy) {
+               std::string remedy, TextMark mark) {
   constexpr std::size_t kWidest = 160;
   offset = std::min(offset, text.size());
-  const auto end_of_prefix = text.begin() + static_cast<std::ptrdiff_t>(offset);
-  const auto line = static_cast<std::uint32_t>(std::count(text.begin(), end_of_prefix, '\n')) + 1;
+  if (mark.offset > offset) mark = {};
+  const auto line = static_cast<std::uint32_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(mark.offset),
+                                                          text.begin() + static_cast<std::ptrdiff_t>(offset), '\n')) +
+                    mark.line;
   const std::size_t before = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
   const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
   const std::size_t end = std::min(text.find('\n', offset), text.size());

@@ -106,8 +106,14 @@ class Cursor {
   std::uint32_t line_;
 };
 
-// Line, column and excerpt of a place in the text.
+// A place whose line is known.
+struct TextMark {
+  std::size_t offset = 0;
+  std::uint32_t line = 1;
+};
+
+// Line, column and excerpt of a place in the text; lines are counted from `mark` when the place lies behind it.
 Diag make_diag(ErrorId id, std::string what, std::string_view text, std::size_t offset, const std::string& file,
-               std::string remedy = {});
+               std::string remedy = {}, TextMark mark = {});
 
 }  // namespace warploom::ptx

@@ -23,7 +23,7 @@ bool variable_space(std::string_view directive, isa::Space& out) {
 }
 
 bool ParserBase::fail(ErrorId id, std::string what, std::size_t offset, std::string remedy) {
-  if (!error_) error_ = make_diag(id, std::move(what), text_, offset, file_, std::move(remedy));
+  if (!error_) error_ = make_diag(id, std::move(what), text_, offset, file_, std::move(remedy), mark_);
   return false;
 }
 

@@ -179,6 +179,19 @@ Result<std::shared_ptr<Module>> parse(std::string text, std::string name = "<ptx
 // line.
 Result<std::shared_ptr<Body>> parse_body(const Module& module, const Function& function);
 
+// What is wrong with one statement of a body; `mnemonic` is empty when it is no instruction.
+struct Refusal {
+  Diag diag;
+  std::string mnemonic;
+};
+// The body without the statements that are wrong, and those.
+struct Survey {
+  std::shared_ptr<Body> body;
+  std::vector<Refusal> refusals;
+};
+// Parses a body to its end, whatever is wrong on the way; for a report, not for execution.
+Survey survey_body(const Module& module, const Function& function);
+
 std::string print(const Module& module, const Body& body, const Instr& instr);
 std::string print(const Module& module, const Function& function, const Body& body);
 // The whole text; bodies are parsed on the way.

@@ -17,6 +17,8 @@ class ParserBase {
  protected:
   ParserBase(const Module& module, Cursor cursor) : cursor_(cursor), text_(module.text), file_(module.name) {}
 
+  // Lines of later errors are counted from here.
+  void mark() { mark_ = {cursor_.offset(), cursor_.line()}; }
   bool fail(ErrorId id, std::string what, std::size_t offset, std::string remedy = {});
   bool syntax(std::string what) {
     cursor_.peek();
@@ -41,6 +43,7 @@ class ParserBase {
   std::string_view text_;
   const std::string& file_;
   std::optional<Diag> error_;
+  TextMark mark_;
 
  private:
   bool initialiser(Variable& variable, const std::vector<std::uint64_t>& dims);

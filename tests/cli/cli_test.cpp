@@ -41,7 +41,7 @@ std::string temporary(const std::string& name) {
 TEST(CommandLine, HelpNamesTheCommands) {
   const Outcome help = warploom("--help");
   EXPECT_EQ(help.code, 0);
-  for (const char* command : {"explain", "run", "isa", "devices", "cache"}) EXPECT_TRUE(holds(help, command));
+  for (const char* command : {"explain", "run", "scan", "isa", "devices", "cache"}) EXPECT_TRUE(holds(help, command));
   const Outcome explain = warploom("explain --help");
   EXPECT_EQ(explain.code, 0);
   EXPECT_TRUE(holds(explain, "warploom explain [OPTIONS] PROGRAM [ARGUMENTS...]"));

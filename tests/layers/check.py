@@ -10,7 +10,7 @@ LINK = re.compile(r'\bwarploom_([a-z_]+)\b')
 LIBRARIES = {"fmt": "fmt", "llvm": "llvm", "llvm-c": "llvm", "clang": "llvm", "lld": "llvm", "CLI": "CLI",
              "nlohmann": "nlohmann", "toml++": "toml++", "toml.hpp": "toml++", "gtest": "gtest", "gmock": "gtest",
              "benchmark": "benchmark", "CL": "opencl", "nanobind": "nanobind", "cuda.h": "cuda",
-             "cuda_runtime.h": "cuda"}
+             "cuda_runtime.h": "cuda", "zstd.h": "zstd", "lz4.h": "lz4"}
 SYSTEM_FOLDERS = {"sys", "linux", "asm", "bits", "netinet", "arpa"}
 LLVM_HEADERS = ("src/backend/llvm.hpp", "src/backend/llvm_jit.hpp", "src/frontend/python/llvm.hpp")
 
