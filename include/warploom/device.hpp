@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,6 +104,14 @@ class WARPLOOM_API Device {
   [[nodiscard]] Module load_ptx(std::string_view text, std::string_view name = "<ptx>") const;
   /// The same from a file. Throws file_error too.
   [[nodiscard]] Module load_ptx_file(const std::string& path) const;
+  /// Loads a fatbin, or PTX text, that holds one module; `name` stands in messages. Of several PTX texts the one for
+  /// the highest architecture is taken that the modelled GPU runs (cuModuleLoadData). Throws what load_ptx() throws,
+  /// invalid_image for bytes that are no image or are cut short, no_ptx when there is machine code only or PTX for
+  /// newer GPUs only, and invalid_value when the image holds several modules: load_images_file() loads those.
+  [[nodiscard]] Module load_image(std::span<const std::byte> bytes, std::string_view name = "<image>") const;
+  /// All modules of a program, shared library, object file, archive or fatbin: one for each fatbin, and one of all that
+  /// was compiled with -rdc=true, linked. Throws what load_image() throws, file_error, and what Linker::load() throws.
+  [[nodiscard]] std::vector<Module> load_images_file(const std::string& path) const;
   /// Compiles CUDA C++ source to PTX and loads it; `name` stands in messages. Throws compile_error with the compiler's
   /// messages, compiler_missing.
   [[nodiscard]] Module compile(std::string_view source, const CompileOptions& options = {},

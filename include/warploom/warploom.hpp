@@ -9,6 +9,7 @@
 #include "warploom/error.hpp"
 #include "warploom/export.hpp"
 #include "warploom/graph.hpp"
+#include "warploom/linker.hpp"
 #include "warploom/memory.hpp"
 #include "warploom/module.hpp"
 #include "warploom/scan.hpp"

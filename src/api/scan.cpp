@@ -14,8 +14,9 @@
 #include "base/demangle.hpp"
 #include "image/elf.hpp"
 #include "image/image.hpp"
-#include "ir/ir.hpp"
+#include "ir/flatten.hpp"
 #include "isa/profile.hpp"
+#include "ptx/link.hpp"
 #include "ptx/module.hpp"
 
 namespace warploom {
@@ -30,7 +31,7 @@ std::string mnemonic_of(const std::string& instruction) {
 // Counts what is refused, one row for each instruction and reason, in the order of the text.
 class Refusals {
  public:
-  void add(std::string instruction, std::string reason, std::string remedy, SourceLoc at) {
+  void add(std::string instruction, std::string reason, std::string remedy, const SourceLoc& at) {
     const auto [it, fresh] = index_.try_emplace({instruction, reason}, rows_.size());
     if (fresh) rows_.push_back({std::move(instruction), std::move(reason), std::move(remedy), 0, at.line, at.column});
     ++rows_[it->second].count;
@@ -89,7 +90,7 @@ class ModuleScan {
       if (instr.form != nullptr && instr.form->emit == "unsupported") {
         Diag diag;
         diag.what = instr.form->reason;
-        diag.loc = {module_->name, instr.line, 0};
+        diag.loc = module_->place(instr.line);
         out.refused.emplace_back(mnemonic_of(ptx::print(*module_, *parsed.body, instr)), std::move(diag));
       }
       if (instr.op != isa::Op::call) continue;
@@ -116,8 +117,9 @@ class FileScan {
       const bool is_text = image_.format == image::Image::Format::ptx;
       const image::Code* chosen = is_text ? &unit.fatbin.codes.front() : image::choose_ptx(unit.fatbin, sm_);
       for (const image::Code& code : unit.fatbin.codes) out.codes.push_back(code_of(code, chosen));
-      if (chosen != nullptr) scan_ptx(*chosen, out);
+      if (chosen != nullptr) parse_ptx(*chosen, unit.relocatable, report_.units.size() - 1);
     }
+    link_relocatable();
     for (std::size_t i = 0; i < image_.units.size(); ++i) machine_code(image_.units[i], i);
   }
 
@@ -133,7 +135,8 @@ class FileScan {
     return out;
   }
 
-  void scan_ptx(const image::Code& code, ScanUnit& unit) {
+  void parse_ptx(const image::Code& code, bool relocatable, std::size_t index) {
+    ScanUnit& unit = report_.units[index];
     auto text = image::contents(code, unit.name);
     if (!text) {
       unit.error = text.error().to_string();
@@ -149,11 +152,35 @@ class FileScan {
       c.target = (*module)->target;
       c.version = fmt::format("{}.{}", (*module)->version_major, (*module)->version_minor);
     }
-    ModuleScan scan(*module);
-    for (const ptx::Function& f : (*module)->functions) {
+    if (relocatable) {
+      relocatable_.push_back(*module);
+      relocatable_units_.push_back(index);
+    } else {
+      scan_kernels(*module, {index});
+    }
+  }
+
+  // Units of objects and archives may lack what another file defines, so they are judged one by one.
+  void link_relocatable() {
+    if (relocatable_.empty()) return;
+    const bool linked_file =
+        image_.format == image::Image::Format::executable || image_.format == image::Image::Format::shared;
+    auto linked = ptx::link(relocatable_, report_.file,
+                            [&](std::string_view name) { return !linked_file || ir::is_provided(name); });
+    if (linked) {
+      scan_kernels(*linked, relocatable_units_);
+      return;
+    }
+    if (linked_file) report_.units[relocatable_units_.front()].error = linked.error().to_string();
+    for (std::size_t i = 0; i < relocatable_.size(); ++i) scan_kernels(relocatable_[i], {relocatable_units_[i]});
+  }
+
+  void scan_kernels(const std::shared_ptr<const ptx::Module>& module, const std::vector<std::size_t>& units) {
+    ModuleScan scan(module);
+    for (const ptx::Function& f : module->functions) {
       if (!f.is_entry || !f.has_body) continue;
       ScanKernel kernel = scan.kernel(f);
-      kernel.unit = report_.units.size() - 1;
+      kernel.unit = units[f.unit];
       known_.insert(kernel.name);
       report_.kernels.push_back(std::move(kernel));
     }
@@ -200,6 +227,8 @@ class FileScan {
   ScanReport& report_;
   std::uint32_t sm_;
   std::set<std::string> known_;
+  std::vector<std::shared_ptr<const ptx::Module>> relocatable_;
+  std::vector<std::size_t> relocatable_units_;
 };
 
 }  // namespace

@@ -129,7 +129,7 @@ void print_totals(const ScanReport& report) {
     }
   if (totals.empty()) return;
   std::vector<std::pair<std::string, Total>> rows(totals.begin(), totals.end());
-  std::stable_sort(rows.begin(), rows.end(),
+  std::sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.second.places > b.second.places; });
   fmt::print("\ninstructions that are not supported:\n");
   for (const auto& [instruction, t] : rows)

@@ -286,7 +286,7 @@ Diag Emitter::unsupported(const Inst& inst, const std::string& reason) const {
   for (const ir::Value& v : plan_.f().values) names.registers.push_back({v.name, v.type});
   d.what = fmt::format("'{}' is not supported{}{}", ptx::print(*plan_.f().module, names, inst.p),
                        reason.empty() ? "" : ": ", reason);
-  d.loc = {plan_.f().module->name, inst.p.line, 0};
+  d.loc = plan_.f().module->place(inst.p.line);
   d.where = "kernel " + plan_.f().name;
   if (inst.source >= 0) {
     const SourceLoc& s = plan_.f().sources[idx(inst.source)].loc;

@@ -53,6 +53,10 @@ class Module {
   [[nodiscard]] virtual std::vector<std::string> global_names() const = 0;
 };
 
+struct PtxText {
+  std::string text, name;  // the name stands in messages
+};
+
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::uint32_t shared_bytes = 0;
@@ -116,6 +120,15 @@ class Device {
   }
 
   virtual Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) = 0;
+  // Links modules that refer to each other, and loads the result.
+  virtual Result<std::shared_ptr<Module>> load_linked(std::vector<PtxText> texts, std::string name) {
+    (void)texts;
+    Diag d;
+    d.id = ErrorId::not_supported;
+    d.what = "this device does not link modules";
+    d.where = std::move(name);
+    return d;
+  }
 
   // Checks a launch without running it: dimensions, arguments, shared memory, cooperative size.
   virtual Result<void> check_launch(Kernel& kernel, const Launch& launch) = 0;

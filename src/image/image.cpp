@@ -68,7 +68,7 @@ class Collector {
     for (Fatbin& fatbin : *found) {
       if (fatbin.codes.empty()) continue;  // of a file without device code
       Unit unit;
-      unit.name = fmt::format("{}, fatbin at {:#x}", file, fatbin.offset);
+      unit.name = fatbin.offset == 0 ? file : fmt::format("{}+{:#x}", file, fatbin.offset);
       unit.relocatable = relocatable;
       unit.fatbin = std::move(fatbin);
       image_.units.push_back(std::move(unit));

@@ -14,6 +14,13 @@ using ptx::Operand;
 
 constexpr std::size_t kMaxInstructions = 2'000'000;
 
+// Functions that the device has itself, with the numbers of their results and arguments.
+const std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>>& provided() {
+  static const std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>> table = {
+      {"vprintf", {1, 2}}, {"malloc", {1, 1}}, {"free", {0, 1}}, {"__assertfail", {0, 5}}};
+  return table;
+}
+
 class Flattener {
  public:
   Flattener(Function& function) : f_(function), module_(*function.module) {}
@@ -39,7 +46,7 @@ class Flattener {
     Diag d;
     d.id = id;
     d.what = std::move(what);
-    d.loc = {module_.name, line, 0};
+    d.loc = module_.place(line);
     d.where = "kernel " + f_.name + (fn.name != f_.name ? ", function " + fn.name : "");
     d.remedy = std::move(remedy);
     return d;
@@ -372,10 +379,8 @@ class Flattener {
   // vprintf, malloc, free, __assertfail: kept as calls whose operands are the scratch variables.
   Result<void> builtin_call(const ptx::Function& caller, const Scope& scope, FlatInst flat, const std::string& name,
                             const Operand* returns, const Operand* args) {
-    static const std::map<std::string, std::pair<std::size_t, std::size_t>> kBuiltins = {
-        {"vprintf", {1, 2}}, {"malloc", {1, 1}}, {"free", {0, 1}}, {"__assertfail", {0, 5}}};
-    auto it = kBuiltins.find(name);
-    if (it == kBuiltins.end())
+    const auto it = provided().find(name);
+    if (it == provided().end())
       return error(ErrorId::unresolved_symbol, caller, flat.inst.p.line,
                    "external function '" + name + "' is not defined", "link the module that defines it");
     std::vector<Operand> operands(1);
@@ -414,6 +419,8 @@ class Flattener {
 };
 
 }  // namespace
+
+bool is_provided(std::string_view name) { return provided().contains(name); }
 
 std::uint64_t function_address(const ptx::Module& module, const ptx::Function& function) {
   const auto index = static_cast<std::uint64_t>(&function - module.functions.data());

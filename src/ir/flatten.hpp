@@ -18,6 +18,9 @@ struct FlatCode {
 // Fills values, variables, sources and the memory sizes of `function`.
 Result<FlatCode> flatten(Function& function);
 
+// Is this an external function that the device has itself (vprintf, malloc, ...)?
+[[nodiscard]] bool is_provided(std::string_view name);
+
 // Replaces parameter scratch variables of inlined calls by values where every access is a whole, fixed piece.
 void promote_call_scratch(Function& function, FlatCode& code);
 

@@ -90,6 +90,9 @@ class BodyParser : ParserBase {
   // After a failure: false when it ends the parse, else the cursor stands behind the statement that began at `begin`.
   bool recover(const Cursor& begin);
   void refuse();
+  // Names the body and the text that the error is in.
+  void place(Diag& diag) const;
+  [[nodiscard]] const Unit* unit() const { return module_.units.empty() ? nullptr : &module_.units[function_.unit]; }
   bool open_scope();
   bool close_scope();
   bool undefined(const char* kind, std::string_view name, std::size_t offset, const Scope& closing);

@@ -145,6 +145,7 @@ struct Function {
   Dim3 maxntid, reqntid;
   std::uint32_t minnctapersm = 0, maxnreg = 0;
   bool noreturn_ = false;
+  std::uint32_t unit = 0;  // index into Module::units, of a linked module
   std::uint32_t line = 0;
   std::size_t body_begin = 0, body_end = 0;  // in Module::text, the braces included
   std::uint32_t body_line = 0;
@@ -155,6 +156,16 @@ struct NameHash {
   std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
 };
 using NameIndex = std::unordered_map<std::string, std::uint32_t, NameHash, std::equal_to<>>;
+
+// One of the texts that a linked module is made of.
+struct Unit {
+  std::string name;              // file name for messages
+  std::size_t text_begin = 0;    // in Module::text
+  std::uint32_t first_line = 1;  // of Module::text
+  std::uint32_t first_file = 0;  // is added to its .file numbers
+  // Symbols and labels of .debug_str, as they are written in this text -> as they are called in the module.
+  std::unordered_map<std::string, std::string, NameHash, std::equal_to<>> names, debug_labels;
+};
 
 struct Module {
   std::string name;  // file name for messages
@@ -168,9 +179,15 @@ struct Module {
   std::vector<Variable> variables;
   std::vector<Function> functions;
   NameIndex variable_index, function_index;  // into the two vectors, filled by parse()
+  std::vector<Unit> units;                   // empty unless the module was linked; names are those of the module
 
+  // The function that a name stands for: what it is an alias of, where it is one.
   [[nodiscard]] const Function* find_function(std::string_view name) const;
   [[nodiscard]] const Variable* find_variable(std::string_view name) const;
+  // Where a line of `text` stands, for messages: file and line of the unit that it came from.
+  [[nodiscard]] SourceLoc place(std::uint32_t line, std::uint32_t column = 0) const;
+  // What `word` of a unit's text is called in the module; empty when the unit does not declare it.
+  [[nodiscard]] std::string_view resolve(std::uint32_t unit, std::string_view word) const;
 };
 
 // Parses directives and declarations; finds the extent of each body without parsing it.

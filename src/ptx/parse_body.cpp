@@ -12,7 +12,7 @@ std::optional<Diag> BodyParser::run() {
     while (!error_ && !cursor_.accept('}')) statement();
     if (!error_) close_scope();
   }
-  if (error_) error_->where = (function_.is_entry ? "kernel '" : "function '") + function_.name + "'";
+  if (error_) place(*error_);
   return std::move(error_);
 }
 
@@ -30,7 +30,13 @@ bool BodyParser::statement() {
   return simple_statement(c) || recover(begin);
 }
 
+void BodyParser::place(Diag& diag) const {
+  diag.where = (function_.is_entry ? "kernel '" : "function '") + function_.name + "'";
+  diag.loc = module_.place(diag.loc.line, diag.loc.column);
+}
+
 void BodyParser::refuse() {
+  place(*error_);
   refusals_->push_back({std::move(*error_), std::string(refused_)});
   error_.reset();
 }
@@ -166,7 +172,11 @@ bool BodyParser::targets(std::string_view word, bool of_call) {
     scope().targets.push_back(std::move(list));
   } else {
     std::vector<std::string>& out = body_.branch_targets[list.name];
-    for (const auto& [target, offset] : list.labels) out.emplace_back(target);
+    for (const auto& [target, offset] : list.labels) {
+      const std::string_view known = module_.resolve(function_.unit, target);
+      if (module_.find_function(known) == nullptr) return unknown_name(target, offset, "function");
+      out.emplace_back(known);
+    }
   }
   return expect(';');
 }
@@ -210,7 +220,11 @@ bool BodyParser::location() {
     if (!name(word, "a part of .loc")) return false;
     if (word == "function_name") {
       if (!name(word, "the function")) return false;
-      const auto it = module_.debug_strings.find(std::string(word));
+      std::string label(word);
+      if (const Unit* unit = this->unit())
+        if (const auto renamed = unit->debug_labels.find(word); renamed != unit->debug_labels.end())
+          label = renamed->second;
+      const auto it = module_.debug_strings.find(label);
       loc.function = it == module_.debug_strings.end() ? std::string(word) : it->second;
       std::uint64_t offset = 0;
       if (cursor_.accept('+') && !integer(offset)) return false;
@@ -218,11 +232,13 @@ bool BodyParser::location() {
     } else if (word == "inlined_at") {
       Loc site;
       if (!u32(site.file) || !u32(site.line) || !u32(site.column)) return false;
+      if (const Unit* unit = this->unit()) site.file += unit->first_file;
       loc.inlined_at = call_site(site);
     } else {
       return syntax("'function_name' or 'inlined_at' is due");
     }
   }
+  if (const Unit* unit = this->unit()) loc.file += unit->first_file;
   loc_ = static_cast<std::int32_t>(body_.locs.size());
   body_.locs.push_back(std::move(loc));
   return true;
@@ -243,7 +259,7 @@ Result<std::shared_ptr<Body>> parse_body(const Module& module, const Function& f
     Diag diag;
     diag.id = ErrorId::unresolved_symbol;
     diag.what = "function '" + function.name + "' is declared but has no body";
-    diag.loc = {module.name, function.line, 0};
+    diag.loc = module.place(function.line);
     return diag;
   }
   if (auto error = BodyParser(module, function, *body).run()) return std::move(*error);

@@ -121,9 +121,10 @@ bool BodyParser::call_operands(Instr& instr) {
   if (!name(word, "the prototype")) return false;
   last.kind = Operand::Kind::symbol;
   last.symbol = word;
-  if (!body_.prototypes.contains(last.symbol) && !body_.branch_targets.contains(last.symbol) &&
-      module_.find_variable(word) == nullptr)
-    return unknown_name(word, operand_offsets_.back(), "prototype");
+  if (!body_.prototypes.contains(last.symbol) && !body_.branch_targets.contains(last.symbol)) {
+    last.symbol = module_.resolve(function_.unit, word);
+    if (module_.find_variable(last.symbol) == nullptr) return unknown_name(word, operand_offsets_.back(), "prototype");
+  }
   instr.operands.push_back(std::move(last));
   return true;
 }
@@ -234,9 +235,15 @@ bool BodyParser::named(Operand& out, std::uint32_t index) {
     }
     return unknown_name(full, offset, "register");
   }
-  if (parameter_named(word) || module_.find_variable(word) != nullptr || module_.find_function(word) != nullptr) {
+  if (parameter_named(word)) {
     out.kind = Operand::Kind::symbol;
     out.symbol = word;
+    return symbol_offset(out, index);
+  }
+  if (const std::string_view known = module_.resolve(function_.unit, word);
+      module_.find_variable(known) != nullptr || module_.find_function(known) != nullptr) {
+    out.kind = Operand::Kind::symbol;
+    out.symbol = known;
     return symbol_offset(out, index);
   }
   if (body_.branch_targets.contains(std::string(word)) || body_.prototypes.contains(std::string(word))) {

@@ -1,6 +1,7 @@
 // Parses the directives and declarations of a module and finds where each body begins and ends.
 #include <algorithm>
 
+#include "ptx/decode.hpp"
 #include "ptx/parser.hpp"
 
 namespace warploom::ptx {
@@ -13,12 +14,22 @@ class ModuleParser : ParserBase {
 
   std::optional<Diag> run() {
     while (!error_ && !cursor_.at_end()) statement();
+    for (const Alias& a : aliases_)
+      if (!error_) resolve(a);
     if (!error_ && module_.version_major == 0) fail(ErrorId::ptx_syntax, "'.version' is missing", 0);
     return std::move(error_);
   }
 
  private:
+  struct Alias {
+    std::string_view from;
+    std::size_t from_at;
+    std::string_view to;
+    std::size_t to_at;
+  };
+
   Module& module_;
+  std::vector<Alias> aliases_;
 
   bool statement() {
     if (cursor_.accept(';')) return true;
@@ -107,10 +118,42 @@ class ModuleParser : ParserBase {
 
   bool alias() {
     std::string_view from, to;
-    if (!name(from, "the alias") || !expect(',') || !name(to, "a function") || !expect(';')) return false;
-    for (Function& function : module_.functions)
-      if (function.name == from) function.alias_of = to;
+    cursor_.peek();
+    const std::size_t from_at = cursor_.offset();
+    if (!name(from, "the alias") || !expect(',')) return false;
+    cursor_.peek();
+    const std::size_t to_at = cursor_.offset();
+    if (!name(to, "a function") || !expect(';')) return false;
+    aliases_.push_back({from, from_at, to, to_at});
     return true;
+  }
+
+  // At the end: the functions may be declared below.
+  bool resolve(const Alias& a) {
+    const auto [from, from_at, to, to_at] = a;
+    const auto find = [this](std::string_view word) {
+      const auto it = module_.function_index.find(word);
+      return it == module_.function_index.end() ? nullptr : &module_.functions[it->second];
+    };
+    Function* alias = find(from);
+    const Function* target = find(to);
+    if (alias == nullptr) return undeclared_function(from, from_at);
+    if (target == nullptr) return undeclared_function(to, to_at);
+    if (alias->is_entry || alias->has_body)
+      return fail(ErrorId::ptx_invalid, "an alias is a .func without a body, and '" + alias->name + "' is not",
+                  from_at);
+    if (target->is_entry || !target->has_body)
+      return fail(ErrorId::ptx_invalid, "an alias stands for a .func with a body, and '" + target->name + "' is not",
+                  to_at);
+    alias->alias_of = to;
+    return true;
+  }
+
+  bool undeclared_function(std::string_view word, std::size_t offset) {
+    Nearest nearest(word);
+    for (const Function& f : module_.functions) nearest.offer(f.name);
+    return fail(ErrorId::ptx_undefined_name, "function '" + std::string(word) + "' is not declared", offset,
+                nearest.hint());
   }
 
   // Only .debug_str matters: .loc names inlined functions by its labels.
@@ -290,7 +333,27 @@ class ModuleParser : ParserBase {
 
 const Function* Module::find_function(std::string_view wanted) const {
   const auto it = function_index.find(wanted);
-  return it == function_index.end() ? nullptr : &functions[it->second];
+  if (it == function_index.end()) return nullptr;
+  const Function* function = &functions[it->second];
+  if (function->alias_of.empty()) return function;
+  // An alias stands for a function with a body, which the parser has checked.
+  const auto aliased = function_index.find(function->alias_of);
+  return aliased == function_index.end() ? function : &functions[aliased->second];
+}
+
+SourceLoc Module::place(std::uint32_t line, std::uint32_t column) const {
+  const Unit* unit = nullptr;
+  for (const Unit& u : units)
+    if (u.first_line <= line) unit = &u;
+  if (unit == nullptr) return {name, line, column};
+  return {unit->name, line - unit->first_line + 1, column};
+}
+
+std::string_view Module::resolve(std::uint32_t unit, std::string_view word) const {
+  if (units.empty()) return word;
+  const auto& names = units[unit].names;
+  const auto it = names.find(word);
+  return it == names.end() ? std::string_view() : std::string_view(it->second);
 }
 
 const Variable* Module::find_variable(std::string_view wanted) const {

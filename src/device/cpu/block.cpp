@@ -688,7 +688,7 @@ void BlockState::fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std
     if (insts[inst].source >= 0)
       d.loc = f.sources[static_cast<std::size_t>(insts[inst].source)].loc;
     else
-      d.loc = {f.module->name, insts[inst].p.line, 0};
+      d.loc = f.module->place(insts[inst].p.line);
   }
   grid_->fail(std::move(d));
 }

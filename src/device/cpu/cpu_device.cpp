@@ -107,6 +107,12 @@ Result<std::shared_ptr<Module>> CpuDevice::load(std::string ptx, std::string nam
   return std::shared_ptr<Module>(*module);
 }
 
+Result<std::shared_ptr<Module>> CpuDevice::load_linked(std::vector<PtxText> texts, std::string name) {
+  auto module = CpuModule::load_linked(*this, std::move(texts), std::move(name));
+  if (!module) return std::move(module.error());
+  return std::shared_ptr<Module>(*module);
+}
+
 void CpuDevice::add_observer(std::shared_ptr<observe::Observer> observer) {
   const std::lock_guard lock(observers_mutex_);
   observers_.push_back(std::move(observer));

@@ -66,6 +66,8 @@ class CpuKernel final : public Kernel {
 class CpuModule final : public Module {
  public:
   static Result<std::shared_ptr<CpuModule>> load(CpuDevice& device, std::string ptx, std::string name);
+  static Result<std::shared_ptr<CpuModule>> load_linked(CpuDevice& device, std::vector<PtxText> texts,
+                                                        std::string name);
   ~CpuModule() override;
   Result<Kernel*> kernel(const std::string& name) override;
   [[nodiscard]] std::vector<std::string> kernel_names() const override;
@@ -78,10 +80,11 @@ class CpuModule final : public Module {
 
  private:
   explicit CpuModule(CpuDevice& device) : device_(device) {}
+  static Result<std::shared_ptr<CpuModule>> load(CpuDevice& device, std::shared_ptr<const ptx::Module> text);
   Result<void> place_variables();
 
   CpuDevice& device_;
-  std::shared_ptr<ptx::Module> text_;
+  std::shared_ptr<const ptx::Module> text_;
   std::map<std::string, Global> variables_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<CpuKernel>> kernels_;
@@ -105,6 +108,7 @@ class CpuDevice final : public Device {
   void unregister_host(void* address) override { memory_.unregister_host(address); }
   [[nodiscard]] std::size_t free_bytes() const override { return memory_.free_bytes(); }
   Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) override;
+  Result<std::shared_ptr<Module>> load_linked(std::vector<PtxText> texts, std::string name) override;
   Result<void> check_launch(Kernel& kernel, const Launch& launch) override;
   Result<void> run(Kernel& kernel, const Launch& launch) override;
   Result<void> run_checked(Kernel& kernel, const Launch& launch) override;

@@ -77,7 +77,7 @@ void BlockState::report_fault(const FaultPoint& fault) {
     if (inst.source >= 0 && f.sources[static_cast<std::size_t>(inst.source)].loc.known())
       d.loc = f.sources[static_cast<std::size_t>(inst.source)].loc;
     else
-      d.loc = {f.module->name, inst.p.line, 0};
+      d.loc = f.module->place(inst.p.line);
   }
   if (auto exact = grid_->device->replay(*grid_, number_, address)) {
     if (!exact->where.empty()) d.where = exact->where;
@@ -135,7 +135,7 @@ std::uint32_t warploom_check(warploom::codegen::WarpContext* c, const std::uint6
                                                                : "atomic";
     d.what = fmt::format("illegal address: {} of {} bytes at {:#x}", did, bytes, a);
     d.where = block->where(c->warp, lane);
-    d.loc = s.source.known() ? s.source : SourceLoc{block->grid().code->plan().f().module->name, s.ptx_line, 0};
+    d.loc = s.source.known() ? s.source : block->grid().code->plan().f().module->place(s.ptx_line);
     block->check_error = std::move(d);
     return 0;
   }

@@ -8,14 +8,33 @@
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/double_arithmetic.hpp"
 #include "device/cpu/dump.hpp"
+#include "ir/flatten.hpp"
 #include "passes/pressure.hpp"
+#include "ptx/link.hpp"
 
 namespace warploom::device {
 Result<std::shared_ptr<CpuModule>> CpuModule::load(CpuDevice& device, std::string ptx, std::string name) {
   auto text = ptx::parse(std::move(ptx), std::move(name));
   if (!text) return std::move(text.error());
+  return load(device, *text);
+}
+
+Result<std::shared_ptr<CpuModule>> CpuModule::load_linked(CpuDevice& device, std::vector<PtxText> texts,
+                                                          std::string name) {
+  std::vector<std::shared_ptr<const ptx::Module>> modules;
+  for (PtxText& one : texts) {
+    auto module = ptx::parse(std::move(one.text), std::move(one.name));
+    if (!module) return std::move(module.error());
+    modules.push_back(*module);
+  }
+  auto linked = ptx::link(modules, std::move(name), ir::is_provided);
+  if (!linked) return std::move(linked.error());
+  return load(device, *linked);
+}
+
+Result<std::shared_ptr<CpuModule>> CpuModule::load(CpuDevice& device, std::shared_ptr<const ptx::Module> text) {
   std::shared_ptr<CpuModule> module(new CpuModule(device));
-  module->text_ = *text;
+  module->text_ = std::move(text);
   WL_TRY(module->place_variables());
   return module;
 }
@@ -48,7 +67,7 @@ Result<void> CpuModule::place_variables() {
         Diag d;
         d.id = ErrorId::unresolved_symbol;
         d.what = "initialiser of '" + v.name + "' names '" + r.symbol + "', which is not defined";
-        d.loc = {text_->name, v.line, 0};
+        d.loc = text_->place(v.line);
         d.remedy = "link the module that defines it";
         return d;
       }
