@@ -57,16 +57,31 @@ std::uint64_t identity(Bin op, unsigned bits) {
 
 }  // namespace
 
-// What a floating-point atomic leaves in memory, from the bits that were there and the operand's bits.
-llvm::Value* Emitter::combine_floats(const ptx::Instr& p, Value* old, Value* x) {
+// What a floating-point atomic leaves in memory, from the bits that were there and the operand's bits. Sums of f32 in
+// global memory see subnormal numbers as zeros; those in shared memory do not (PTX ISA section 9.7.13.5).
+llvm::Value* Emitter::combine_floats(const ptx::Instr& p, Value* where, Value* old, Value* x, bool is_shared) {
   const Type type = p.type();
   const auto apply = [&](Value* a, Value* b) -> Value* {
     if (p.has(Mod::add)) return b_.CreateFAdd(a, b);
-    // The number, if only one is.
-    Value* first = p.has(Mod::min) ? b_.CreateFCmpOLT(a, b) : b_.CreateFCmpOGT(a, b);
-    return b_.CreateSelect(b_.CreateOr(first, b_.CreateFCmpUNO(b, b)), a, b);
+    const auto id = p.has(Mod::min) ? llvm::Intrinsic::minimumnum : llvm::Intrinsic::maximumnum;
+    return b_.CreateIntrinsic(id, {a->getType()}, {a, b});
   };
-  if (type == Type::f32 || type == Type::f64) return to_bits(apply(from_bits(old, type), from_bits(x, type)), type);
+  if (type == Type::f64) return to_bits(apply(from_bits(old, type), from_bits(x, type)), type);
+  if (type == Type::f32) {
+    Value* flush = is_shared ? nullptr : b_.getTrue();
+    if (!is_shared && ptx::space_of(p) != Space::global) {
+      Value* start = b_.CreatePtrToInt(block_field(offsetof(WarpContext, shared), b_.getPtrTy()), b_.getInt64Ty());
+      Value* size = b_.CreateZExt(block_field(offsetof(WarpContext, shared_bytes), b_.getInt32Ty()), b_.getInt64Ty());
+      flush = b_.CreateICmpUGE(b_.CreateSub(b_.CreatePtrToInt(where, b_.getInt64Ty()), start), size);
+    }
+    const auto flushed = [&](Value* bits) -> Value* {
+      if (flush == nullptr) return bits;
+      Value* tiny = b_.CreateICmpEQ(b_.CreateAnd(bits, 0x7f800000), b_.getInt32(0));
+      return b_.CreateSelect(b_.CreateAnd(flush, tiny), b_.CreateAnd(bits, 0x80000000), bits);
+    };
+    Value* r = apply(from_bits(flushed(old), type), from_bits(flushed(x), type));
+    return b_.CreateSelect(b_.CreateFCmpUNO(r, r), b_.getInt32(0x7fffffff), flushed(to_bits(r, type)));
+  }
   const bool is_half = type == Type::f16 || type == Type::f16x2;
   const auto widened = [&](Value* piece) -> Value* {
     if (is_half) return b_.CreateFPExt(b_.CreateBitCast(piece, b_.getHalfTy()), b_.getFloatTy());
@@ -74,12 +89,16 @@ llvm::Value* Emitter::combine_floats(const ptx::Instr& p, Value* old, Value* x) 
   };
   // Sums of two halves are exact enough in f32 that rounding once more is rounding once.
   const auto rounded = [&](Value* f) -> Value* {
-    if (is_half) return b_.CreateBitCast(b_.CreateFPTrunc(f, b_.getHalfTy()), b_.getInt16Ty());
+    Value* no_number = b_.CreateFCmpUNO(f, f);
+    if (is_half) {
+      Value* half = b_.CreateBitCast(b_.CreateFPTrunc(f, b_.getHalfTy()), b_.getInt16Ty());
+      return b_.CreateSelect(no_number, b_.getInt16(0x7FFF), half);
+    }
     Value* bits = b_.CreateBitCast(f, b_.getInt32Ty());
     Value* tie = b_.CreateAnd(b_.CreateLShr(bits, 16), b_.getInt32(1));
     Value* r =
         b_.CreateTrunc(b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, b_.getInt32(0x7FFF)), tie), 16), b_.getInt16Ty());
-    return b_.CreateSelect(b_.CreateFCmpUNO(f, f), b_.getInt16(0x7FFF), r);
+    return b_.CreateSelect(no_number, b_.getInt16(0x7FFF), r);
   };
   if (isa::bits(type) == 16) return rounded(apply(widened(old), widened(x)));
   const auto half_of = [&](Value* v, unsigned h) { return b_.CreateTrunc(b_.CreateLShr(v, 16 * h), b_.getInt16Ty()); };
@@ -107,7 +126,7 @@ llvm::Value* Emitter::operate_on_cell(const ptx::Instr& p, Value* where, Value* 
     Value* result = x;
     llvm::Constant *zero = llvm::ConstantInt::get(integer, 0), *one = llvm::ConstantInt::get(integer, 1);
     if (floats) {
-      result = combine_floats(p, old, x);
+      result = combine_floats(p, where, old, x, true);
     } else {
       switch (op) {
         case Bin::Add: result = b_.CreateAdd(old, x); break;
@@ -137,7 +156,7 @@ llvm::Value* Emitter::operate_on_cell(const ptx::Instr& p, Value* where, Value* 
   b_.SetInsertPoint(retry);
   llvm::PHINode* old = b_.CreatePHI(integer, 2);
   old->addIncoming(first, before);
-  Value* pair = b_.CreateAtomicCmpXchg(where, old, combine_floats(p, old, x), align, kOrder, kOrder);
+  Value* pair = b_.CreateAtomicCmpXchg(where, old, combine_floats(p, where, old, x, false), align, kOrder, kOrder);
   old->addIncoming(b_.CreateExtractValue(pair, 0), b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateExtractValue(pair, 1), out, retry);
   b_.SetInsertPoint(out);
@@ -155,7 +174,7 @@ void Emitter::add_floats_in_order(const ptx::Instr& p, Value* where, Value* xs, 
     b_.CreateStore(start, sum);
     lane_loop(mask, [&](Value* lane) {
       Value* x = b_.CreateLoad(integer, element(xs, integer, lane));
-      b_.CreateStore(combine_floats(p, b_.CreateLoad(integer, sum), x), sum);
+      b_.CreateStore(combine_floats(p, where, b_.CreateLoad(integer, sum), x, is_shared), sum);
     });
     return b_.CreateLoad(integer, sum);
   };

@@ -186,9 +186,7 @@ llvm::Value* Emitter::operand(const Inst& inst, const Operand& o, std::int32_t v
     case Operand::Kind::reg: {
       const Type from = plan_.storage[idx(o.reg)];
       v = want_wide ? load_wide(o.reg) : load_base(o.reg);
-      // Where the bits of a computed float can be seen, a NaN gets the bits that PTX gives it.
-      if (from == Type::f32 && plan_.computed_nan[idx(o.reg)] &&
-          (type != Type::f32 || isa::row(inst.p.op).flow != isa::Flow::pure)) {
+      if (plan_.needs_nan_bits(inst, o.reg, type)) {
         OpEnv env{b_, want_wide ? 32U : 1U};
         v = canonical_nan(env, v);
       }

@@ -180,7 +180,7 @@ class Emitter {
   Result<void> emit_atomic(const ir::Inst& inst);
   Value* operate_on_cell(const ptx::Instr& p, Value* where, Value* x, Value* swap, bool is_shared);
   void add_floats_in_order(const ptx::Instr& p, Value* where, Value* xs, Value* mask, bool is_shared);
-  Value* combine_floats(const ptx::Instr& p, Value* old, Value* x);
+  Value* combine_floats(const ptx::Instr& p, Value* where, Value* old, Value* x, bool is_shared);
   // emit_warp.cpp
   Result<void> emit_warp(const ir::Inst& inst);
   void emit_shuffle(const ir::Inst& inst, const Lanes& lanes);

@@ -161,7 +161,46 @@ std::vector<Region> find_regions(const KernelPlan& plan) {
   return regions;
 }
 
+// May the instruction's results hold the host's NaN? Loads and copies keep bits; some arithmetic makes PTX's own NaN.
+bool leaves_nan(const Inst& i, const std::vector<char>& computed) {
+  if (isa::row(i.p.op).flow != isa::Flow::pure) return false;
+  switch (i.p.op) {
+    case isa::Op::mov:
+    case isa::Op::selp: {
+      bool any = false, all = true;
+      ir::for_each_use(i, [&](ValueId v) {
+        if (i.p.op == isa::Op::selp && !i.p.operands.empty() && v == i.p.operands.back().reg) return;
+        any = any || computed[idx(v)];
+        all = all && computed[idx(v)];
+      });
+      return any && all;
+    }
+    case isa::Op::cvt:
+    case isa::Op::copysign:
+    case isa::Op::slct:
+    case isa::Op::min:
+    case isa::Op::max:
+    case isa::Op::div:
+    case isa::Op::rcp: return false;
+    default: return isa::is_float(i.p.type());
+  }
+}
+
 }  // namespace
+
+bool KernelPlan::needs_nan_bits(const Inst& inst, ValueId value, Type type) const {
+  if (storage[idx(value)] != Type::f32 || !computed_nan[idx(value)]) return false;
+  if (type != Type::f32 || isa::row(inst.p.op).flow != isa::Flow::pure) return true;
+  switch (inst.p.op) {
+    case isa::Op::copysign:
+    case isa::Op::slct: return true;
+    case isa::Op::cvt: return inst.p.type() == Type::tf32;
+    case isa::Op::min:
+    case isa::Op::max: return inst.p.has(isa::Mod::xorsign_abs);
+    case isa::Op::selp: return inst.p.operands[0].reg < 0 || !computed_nan[idx(inst.p.operands[0].reg)];
+    default: return false;
+  }
+}
 
 std::uint32_t slot_size(Type storage, bool wide) {
   if (!wide) return 8;
@@ -196,18 +235,12 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
   for (std::size_t v = 0; v < values; ++v)
     plan->storage.push_back(storage_of(f.values[v], float_defs[v], other_defs[v]));
 
-  // Loads and moves of loads keep their bits; everything else that makes a float counts as arithmetic.
   plan->computed_nan.assign(values, false);
   for (bool changed = true; changed;) {
     changed = false;
     for (const ir::Block& b : f.blocks)
       for (const Inst& i : b.insts) {
-        const isa::Flow flow = isa::row(i.p.op).flow;
-        if (flow != isa::Flow::pure) continue;
-        const bool copies = i.p.op == isa::Op::mov || i.p.op == isa::Op::selp;
-        bool arithmetic = !copies && isa::is_float(i.p.type());
-        if (copies) ir::for_each_use(i, [&](ValueId v) { arithmetic = arithmetic || plan->computed_nan[idx(v)]; });
-        if (!arithmetic) continue;
+        if (!leaves_nan(i, plan->computed_nan)) continue;
         ir::for_each_def(i, [&](ValueId v) {
           if (plan->computed_nan[idx(v)] || isa::bits(f.values[idx(v)].type) == 1) return;
           plan->computed_nan[idx(v)] = true;

@@ -33,7 +33,7 @@ struct KernelPlan {
   bool checking = false;  // every access calls the memory checker (conservative version only)
 
   std::vector<isa::Type> storage;  // by value: the type it is kept in
-  std::vector<char> computed_nan;  // by value: a float that arithmetic made, whose NaN may carry the host's bits
+  std::vector<char> computed_nan;  // by value: a float whose NaN may carry the host's bits instead of PTX's
   std::vector<char> crosses;       // by value: lives across a block boundary
   std::vector<Slot> slots;         // opt layout
   std::vector<Slot> wide_slots;    // conservative layout
@@ -71,6 +71,8 @@ struct KernelPlan {
     return f().blocks[static_cast<std::size_t>(from)].ends_with_barrier ||
            (to <= from && lockstep[static_cast<std::size_t>(to)]);
   }
+  // Must a float value have the NaN that PTX gives it where the instruction reads it as `type`?
+  [[nodiscard]] bool needs_nan_bits(const ir::Inst& inst, ir::ValueId value, isa::Type type) const;
   // Is the block in a loop that warps go through in lockstep?
   [[nodiscard]] bool lockstep_around(ir::BlockId b) const {
     for (ir::BlockId h = b; h >= 0; --h)

@@ -15,9 +15,8 @@ namespace warploom::codegen {
 struct OpEnv {
   llvm::IRBuilder<>& b;
   unsigned lanes;  // 1: scalar; else the vector length
-  // Reproduces the GPU's bits in two corners that cost instructions in every f32 add, sub, mul, fma, neg and abs: a NaN
-  // result is 0x7fffffff instead of the host's (the caller then owes canonical_nan() where such a value becomes visible
-  // as bits), and .ftz sees a result that only rounds up to the least normal number as the GPU does.
+  // Gives a NaN that an f32 add, sub, mul, fma, neg or abs makes the GPU's bits instead of the host's. Otherwise the caller
+  // owes canonical_nan() where such a value becomes visible as bits.
   bool exact = false;
 
   [[nodiscard]] llvm::Type* wide(llvm::Type* scalar) const {

@@ -127,8 +127,8 @@ Value* relu(Emit& e, Value* v) {
   Value* zero = Emit::real(v, 0);
   return e.has(Mod::relu) ? e.b.CreateSelect(e.b.CreateFCmpOLE(v, zero), zero, v) : v;
 }
+// .ftz changes nothing here: a subnormal f32 rounds as the tiny number that it is.
 Value* narrow_half(Emit& e, Type to, Value* v, bool keep_nan) {
-  if (e.ftz()) v = flush(e, v);
   v = relu(e, v);
   if (e.has(Mod::sat)) v = saturate(e, v);
   Value* r = f32_to_half(e, v, to, round_mode(e), keep_nan);
@@ -137,7 +137,8 @@ Value* narrow_half(Emit& e, Type to, Value* v, bool keep_nan) {
 
 Value* float_to_float(Emit& e, Type to, Type from, Value* v) {
   if (is_half(from)) v = half_to_f32(e, v);
-  if (from == Type::f32 && e.ftz()) v = flush(e, v);
+  if (from == Type::f32 && !is_half(to) && e.ftz()) v = flush(e, v);
+  if (from == Type::f32 && to == Type::f32 && e.instr.mods.none()) return v;  // a move
   v = round_integral(e, v);
   if (is_half(to)) {
     if (from == Type::f64) v = to_f32_odd(e, v);
@@ -157,7 +158,7 @@ Value* float_to_float(Emit& e, Type to, Type from, Value* v) {
     if (e.ftz()) r = zero_where(e, is_tiny(e, mode, {v, nullptr}), r);
     return e.has(Mod::sat) ? saturate(e, r) : r;
   }
-  if (from == Type::bf16) return finish(e, v, false);
+  if (from == Type::bf16) return finish(e, v, e.ftz());
   return finish(e, v, true);
 }
 
@@ -170,8 +171,12 @@ Value* to_tf32(Emit& e, Value* v) {
   if (e.has(Mod::rn)) up = e.b.CreateAdd(e.b.CreateAnd(e.b.CreateLShr(bits, 13), 1), Emit::num(bits, 0xfff));
   Value* r = e.b.CreateAnd(e.b.CreateAdd(bits, up), 0xffffe000u);
   if (e.has(Mod::satfinite)) {
-    Value* infinite = e.b.CreateICmpEQ(e.b.CreateAnd(r, 0x7fffffff), Emit::num(r, 0x7f800000));
+    // .rna has the GPU take a step down from NaNs too.
+    if (e.has(Mod::rna)) r = e.b.CreateSelect(is_nan(e, v), nan, r);
+    const std::uint64_t looked_at = e.has(Mod::rna) ? 0x7f800000 : 0x7fffffff;
+    Value* infinite = e.b.CreateICmpEQ(e.b.CreateAnd(r, looked_at), Emit::num(r, 0x7f800000));
     r = e.b.CreateSelect(infinite, e.b.CreateSub(r, Emit::num(r, 0x2000)), r);
+    if (e.has(Mod::rna)) return r;
   }
   return e.b.CreateSelect(is_nan(e, v), nan, r);
 }

@@ -111,6 +111,14 @@ Value* arith_f64(Emit& e, Op op, RoundMode mode) {
   return host_f64(e, "fma", mode, {in[0], in[1], in[2]});
 }
 
+// The GPU's .ftz looks at the rounded result as if the exponent had no lower bound: that is what the same operation
+// gives for operands 2^64 times as large. A tiny result has no operand that this makes infinite.
+Value* scaled(Emit& e, Value* v) { return e.b.CreateFMul(v, Emit::real(v, 0x1p64)); }
+Value* flush_tiny(Emit& e, Value* of_scaled, Value* r) {
+  Value* size = e.call(intrinsic::fabs, {of_scaled});
+  return zero_where(e, e.b.CreateFCmpOLT(size, Emit::real(size, 0x1p-62)), r);
+}
+
 }  // namespace
 
 // Whether the exact value x, rounded to 24 bits with no lower bound of the exponent, is below the least normal f32:
@@ -227,20 +235,17 @@ bool emit_float_arith(Emit& e) {
   const RoundMode mode = round_mode(e);
   if (t == Type::f64) return e.done(arith_f64(e, op, mode));
   Value *a = flush_if(e, e.in[0]), *c = flush_if(e, e.in[1]);
-  Value* r = nullptr;
-  if (op == Op::fma) {
-    r = fma_f32(e, mode, a, c, flush_if(e, e.in[2]));
-  } else if (op == Op::mul) {
-    r = mul_f32(e, mode, a, c);
-  } else if (op == Op::sub && mode == RoundMode::rn) {
-    r = e.b.CreateFSub(a, c);
-  } else {
-    r = add_f32(e, mode, a, op == Op::sub ? e.b.CreateFNeg(c) : c);
-  }
-  if (e.ftz() && e.env.exact && (op == Op::mul || op == Op::fma)) {
-    Value* product = e.b.CreateFMul(widen(e, a), widen(e, c));
-    const Sum x = op == Op::fma ? two_sum(e, product, widen(e, flush_if(e, e.in[2]))) : Sum{product, nullptr};
-    r = zero_where(e, is_tiny(e, mode, x), r);
+  Value* d = op == Op::fma ? flush_if(e, e.in[2]) : nullptr;
+  const auto compute = [&](Value* x, Value* z) {
+    if (op == Op::fma) return fma_f32(e, mode, x, c, z);
+    if (op == Op::mul) return mul_f32(e, mode, x, c);
+    if (op == Op::sub && mode == RoundMode::rn) return e.b.CreateFSub(x, c);
+    return add_f32(e, mode, x, op == Op::sub ? e.b.CreateFNeg(c) : c);
+  };
+  Value* r = compute(a, d);
+  // Sums of normal numbers are exact where they are tiny.
+  if (e.ftz() && op != Op::add && op != Op::sub) {
+    r = flush_tiny(e, compute(scaled(e, a), d != nullptr ? scaled(e, d) : nullptr), r);
   }
   return e.done(finish(e, r, e.env.exact));
 }
@@ -275,9 +280,7 @@ bool emit_float_div(Emit& e) {
   }
   Value *a = flush_if(e, e.in[0]), *c = flush_if(e, e.in[1]);
   Value* r = div_f32(e, mode, a, c);
-  if (e.ftz() && e.env.exact && !e.has(Mod::approx) && !e.has(Mod::full)) {
-    r = zero_where(e, is_tiny(e, mode, {e.b.CreateFDiv(widen(e, a), widen(e, c)), nullptr}), r);
-  }
+  if (e.ftz() && !e.has(Mod::approx) && !e.has(Mod::full)) r = flush_tiny(e, div_f32(e, mode, scaled(e, a), c), r);
   if (e.has(Mod::approx)) {
     // A divisor beyond 2^126 has a reciprocal that the GPU flushes: a finite a gives 0, an infinite one NaN.
     Value* size = e.call(intrinsic::fabs, {c});
@@ -301,7 +304,9 @@ bool emit_rcp(Emit& e) {
     Value* one = Emit::real(a, 1);
     return e.done(mode == RoundMode::rn ? e.b.CreateFDiv(one, a) : host_f64(e, "div", mode, {one, a}));
   }
-  Value* r = div_f32(e, mode, Emit::real(a, 1), flush_if(e, a));
+  a = flush_if(e, a);
+  Value* r = div_f32(e, mode, Emit::real(a, 1), a);
+  if (e.ftz() && !e.has(Mod::approx)) r = flush_tiny(e, div_f32(e, mode, Emit::real(a, 0x1p64), a), r);
   return e.done(finish(e, r, true));
 }
 

@@ -165,14 +165,14 @@ bool emit_neg(Emit& e) {
   Value* bits = e.to_bits(flush_if(e, e.in[0]));
   Value* sign = Emit::num(bits, std::uint64_t(1) << (Emit::width(bits) - 1));
   Value* r = e.from_bits(e.b.CreateXor(bits, sign), e.in[0]->getType());
-  return e.done(e.env.exact ? canonical_nan(e, r) : r);
+  return e.done(e.env.exact || is_half(e.type()) ? canonical_nan(e, r) : r);
 }
 bool emit_abs(Emit& e) {
   if (is_real(e.type())) {
     Value* bits = e.to_bits(flush_if(e, e.in[0]));
     Value* sign = Emit::num(bits, std::uint64_t(1) << (Emit::width(bits) - 1));
     Value* r = e.from_bits(e.b.CreateAnd(bits, e.b.CreateNot(sign)), e.in[0]->getType());
-    return e.done(e.env.exact ? canonical_nan(e, r) : r);
+    return e.done(e.env.exact || is_half(e.type()) ? canonical_nan(e, r) : r);
   }
   Value* a = e.in[0];
   return e.done(e.b.CreateSelect(e.b.CreateICmpSLT(a, Emit::num(a, 0)), e.b.CreateNeg(a), a));

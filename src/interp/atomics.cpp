@@ -6,9 +6,21 @@
 namespace warploom::interp {
 namespace {
 
+// A subnormal f32 as a zero.
+std::uint32_t flushed(std::uint32_t bits, bool flush) {
+  return flush && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
+}
+
+// `flush`: sums of f32 see subnormal numbers as zeros, as in global memory.
 template <typename T>
-T change(Atomic op, T old, T x) {
+T change(Atomic op, T old, T x, bool flush) {
   using S = std::make_signed_t<T>;
+  if constexpr (sizeof(T) == 4) {
+    if (op == Atomic::fadd) {
+      const float sum = std::bit_cast<float>(flushed(old, flush)) + std::bit_cast<float>(flushed(x, flush));
+      return sum != sum ? T{0x7fffffff} : flushed(std::bit_cast<T>(sum), flush);
+    }
+  }
   const auto floats = [&](auto f) {
     using F = decltype(f);
     const F a = std::bit_cast<F>(old), b = std::bit_cast<F>(x);
@@ -39,12 +51,12 @@ T change(Atomic op, T old, T x) {
 }
 
 template <typename T>
-T operate(Atomic op, std::uint64_t at, T x, T swap, bool is_shared) {
+T operate(Atomic op, std::uint64_t at, T x, T swap, bool is_shared, bool flush) {
   auto* cell = reinterpret_cast<T*>(at);
   if (is_shared) {
     // A block lives on one thread of the host.
     const T old = *cell;
-    *cell = op == Atomic::cas ? (old == x ? swap : old) : change(op, old, x);
+    *cell = op == Atomic::cas ? (old == x ? swap : old) : change(op, old, x, false);
     return old;
   }
   if (op == Atomic::cas) {
@@ -54,7 +66,8 @@ T operate(Atomic op, std::uint64_t at, T x, T swap, bool is_shared) {
   if (op == Atomic::add) return __atomic_fetch_add(cell, x, __ATOMIC_SEQ_CST);
   if (op == Atomic::exch) return __atomic_exchange_n(cell, x, __ATOMIC_SEQ_CST);
   T old = __atomic_load_n(cell, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(cell, &old, change(op, old, x), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  while (
+      !__atomic_compare_exchange_n(cell, &old, change(op, old, x, flush), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
   }
   return old;
 }
@@ -72,7 +85,9 @@ void atomic(State* st, const Step* s) {
   const bool is_shared = (s->what & kShared) != 0;
   for (std::uint32_t rest = st->lanes; rest != 0; rest &= rest - 1) {
     const int l = __builtin_ctz(rest);
-    const T old = operate<T>(kOp, a[l], x[l], swap[l], is_shared);
+    // A generic address may be one of shared memory.
+    const bool flush = a[l] - reinterpret_cast<std::uint64_t>(st->ctx->shared) >= st->ctx->shared_bytes;
+    const T old = operate<T>(kOp, a[l], x[l], swap[l], is_shared, flush);
     if (to != nullptr) to[l] = old;
   }
 }

@@ -253,8 +253,7 @@ Ref Decoder::source(const Inst& inst, const Operand& o, std::int32_t variable, T
       const Type from = storage(o.reg);
       if (o.minus) fail();
       Ref r = value(o.reg);
-      if (from == Type::f32 && plan_->computed_nan[idx(o.reg)] &&
-          (type != Type::f32 || isa::row(inst.p.op).flow != isa::Flow::pure)) {
+      if (plan_->needs_nan_bits(inst, o.reg, type)) {
         Step s = make(find_handler(kCanonicalKey));
         s.ref[0] = temporary(32);
         s.ref[1] = r;

@@ -417,6 +417,26 @@ std::vector<u64> edge_values(Type t) {
   return v;
 }
 
+std::vector<std::vector<u64>> tiny_sets(const std::vector<Type>& types) {
+  std::vector<std::vector<u64>> sets;
+  for (const Type t : types) {
+    if (!isa::is_float(t) || t != types[0]) return {};
+  }
+  if (types.size() == 2 || types.size() == 3) add_tiny(sets, format(types[0]), types.size() == 3);
+  if (types[0] == Type::f32 && types.size() == 2) {
+    for (const u64 x : {0x7fffffull, 0x7ffffeull, 0x7fff00ull}) {  // quotients just below 2^-126
+      sets.push_back({0x00800000 + x, 0x40000000});
+      sets.push_back({0x01000000 + x, 0x40800000});
+      sets.push_back({0x20800000 + x, 0x60000000});
+    }
+  }
+  for (int i = 20; types.size() == 1 && types[0] == Type::f64 && i < 34; ++i) {  // 2^-126 less 2^(-126 - i)
+    sets.push_back({0x3810000000000000 - (u64(1) << (53 - i))});
+    sets.push_back({0xb810000000000000 - (u64(1) << (53 - i))});
+  }
+  return sets;
+}
+
 std::vector<Case> float_cases() {
   Cases all;
   for (int r = 0; r < 4; ++r) {

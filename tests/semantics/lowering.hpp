@@ -35,6 +35,8 @@ std::vector<u64> edge_values(Type t);
 constexpr unsigned kOperandMultiple = 32;
 std::vector<std::vector<u64>> operands(const Case& c, std::size_t random);
 bool is_nan_bits(Type t, u64 v);  // f32 and f64
+// Operands of floats of these types whose products, sums or quotients are about the least normal number.
+std::vector<std::vector<u64>> tiny_sets(const std::vector<Type>& types);
 
 std::vector<Case> integer_cases();
 std::vector<Case> float_cases();
