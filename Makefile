@@ -54,8 +54,8 @@ sanitize: setup ## host code and tests under address and undefined behaviour san
 tsan: setup ## host code and tests under the thread sanitizer
 	@tools/test -j $(JOBS) build-tsan:thread
 
-fuzz: setup ## fuzz the PTX parser; FUZZ_SECONDS=600 for longer
-	@tests/fuzz/run $(or $(FUZZ_SECONDS),60)
+fuzz: setup ## fuzz the PTX parser and the reader of programs; FUZZ_SECONDS=600 for longer
+	@tests/fuzz/run all $(or $(FUZZ_SECONDS),60)
 
 clean: ## remove the build folders
 	@rm -rf $(BUILD) build-asan build-tsan build-fuzz

@@ -26,6 +26,7 @@ struct ScanUnit {
   bool relocatable = false;  ///< compiled with -rdc=true: linked with the other such units before it is loaded
   std::vector<ScanCode> codes;
   std::string error;  ///< why its PTX cannot be loaded; empty when it can
+  std::string note;   ///< of PTX of a later version than those known: what of it works; empty for others
 };
 
 /// Instructions, or other constructs, of a kernel and the functions that it calls which the device refuses.

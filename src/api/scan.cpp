@@ -120,6 +120,7 @@ class FileScan {
       if (chosen != nullptr) parse_ptx(*chosen, unit.relocatable, report_.units.size() - 1);
     }
     link_relocatable();
+    note_later_versions();
     for (std::size_t i = 0; i < image_.units.size(); ++i) machine_code(image_.units[i], i);
   }
 
@@ -152,11 +153,28 @@ class FileScan {
       c.target = (*module)->target;
       c.version = fmt::format("{}.{}", (*module)->version_major, (*module)->version_minor);
     }
+    if (!(*module)->version_note().empty()) later_.emplace_back(index, *module);
     if (relocatable) {
       relocatable_.push_back(*module);
       relocatable_units_.push_back(index);
     } else {
       scan_kernels(*module, {index});
+    }
+  }
+
+  // What works of texts whose version is later than those known.
+  void note_later_versions() {
+    for (const auto& [index, module] : later_) {
+      std::size_t all = 0, running = 0;
+      for (const ScanKernel& kernel : report_.kernels) {
+        if (kernel.unit != index) continue;
+        ++all;
+        running += kernel.runs;
+      }
+      std::string& note = report_.units[index].note;
+      note = fmt::format("{}; {} of {} kernels use nothing that is not known", module->version_note(), running, all);
+      for (const ptx::Skipped& s : module->skipped)
+        note += fmt::format("; .{} of line {} is left out", s.directive, s.line);
     }
   }
 
@@ -229,6 +247,7 @@ class FileScan {
   std::set<std::string> known_;
   std::vector<std::shared_ptr<const ptx::Module>> relocatable_;
   std::vector<std::size_t> relocatable_units_;
+  std::vector<std::pair<std::size_t, std::shared_ptr<const ptx::Module>>> later_;
 };
 
 }  // namespace

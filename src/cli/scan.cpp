@@ -33,6 +33,7 @@ ordered_json json(const ScanReport& report) {
                             {"bytes", code.bytes},
                             {"chosen", code.chosen}});
     if (!unit.error.empty()) u["error"] = unit.error;
+    if (!unit.note.empty()) u["note"] = unit.note;
     out["units"].push_back(std::move(u));
   }
   for (const ScanKernel& kernel : report.kernels) {
@@ -92,6 +93,8 @@ void print_units(const ScanReport& report) {
   for (const std::string& text : order)
     fmt::print("  {}{}\n", alike[text] == 1 ? "" : fmt::format("{} x ", alike[text]), text);
   for (const ScanUnit& unit : report.units)
+    if (!unit.note.empty()) fmt::print("  note: {}: {}\n", unit.name, unit.note);
+  for (const ScanUnit& unit : report.units)
     if (!unit.error.empty()) fmt::print("  {} cannot be loaded:\n{}", unit.name, indented(unit.error));
 }
 
@@ -129,8 +132,7 @@ void print_totals(const ScanReport& report) {
     }
   if (totals.empty()) return;
   std::vector<std::pair<std::string, Total>> rows(totals.begin(), totals.end());
-  std::sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.second.places > b.second.places; });
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second.places > b.second.places; });
   fmt::print("\ninstructions that are not supported:\n");
   for (const auto& [instruction, t] : rows)
     fmt::print("  {:<44} {} in {}: {}\n", instruction, plural(t.places, "place"), plural(t.kernels, "kernel"),

@@ -153,7 +153,15 @@ struct Reader {
       int precedence;
     } kOps[] = {{"<<", 8}, {">>", 8}, {"<=", 7}, {">=", 7}, {"==", 6}, {"!=", 6}, {"&&", 2}, {"||", 1}, {"*", 10},
                 {"/", 10}, {"%", 10}, {"+", 9},  {"-", 9},  {"<", 7},  {">", 7},  {"&", 5},  {"^", 4},  {"|", 3}};
-    if (cursor.peek() == '\0') return 0;
+    switch (cursor.peek()) {
+      case '\0':
+      case ',':
+      case ';':
+      case ')':
+      case ']':
+      case '}': return 0;  // what nearly always stands behind a constant
+      default: break;
+    }
     for (const auto& op : kOps) {
       if (!cursor.rest().starts_with(op.text)) continue;
       // "%r1" is a register, not a remainder.

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "ptx/parser.hpp"
+#include "ptx/vocabulary.hpp"
 
 namespace warploom::ptx {
 
@@ -23,8 +24,15 @@ bool variable_space(std::string_view directive, isa::Space& out) {
 }
 
 bool ParserBase::fail(ErrorId id, std::string what, std::size_t offset, std::string remedy) {
+  if (const std::string note = source_.version_note(); !note.empty()) remedy += (remedy.empty() ? "" : "; ") + note;
   if (!error_) error_ = make_diag(id, std::move(what), text_, offset, file_, std::move(remedy), mark_);
   return false;
+}
+
+bool ParserBase::unknown_directive(std::string_view word, std::size_t offset, std::span<const std::string_view> known,
+                                   const char* where) {
+  return fail(ErrorId::ptx_syntax, "unknown directive '." + std::string(word) + "'" + where, offset,
+              directive_hint(known, word));
 }
 
 bool ParserBase::expect(char c) {
@@ -81,8 +89,13 @@ bool ParserBase::align(std::uint32_t& out) {
 bool ParserBase::attribute(bool& managed) {
   if (!expect('(')) return false;
   do {
+    cursor_.peek();
+    const std::size_t begin = cursor_.offset();
     const std::string_view item = cursor_.dotted();
     if (item == "managed") managed = true;
+    if (!contains(attributes(), item) && source_.version_note().empty())
+      return fail(ErrorId::ptx_syntax, "unknown attribute '." + std::string(item) + "'", begin,
+                  directive_hint(attributes(), item));
     // .unified(uuid, uuid) and what later versions add carry nothing the devices need.
     if (cursor_.accept('(')) {
       while (!cursor_.at_end() && !cursor_.accept(')')) cursor_.advance(1);
@@ -115,7 +128,7 @@ bool ParserBase::variables(isa::Space space, Linkage linkage, std::vector<Variab
     } else if (isa::Space ignored; variable_space(word, ignored)) {
       continue;  // ".ptr .global"
     } else {
-      return fail(ErrorId::ptx_syntax, "unknown directive '." + std::string(word) + "' in a declaration", begin);
+      return unknown_directive(word, begin, declaration_words(), " in a declaration");
     }
   }
   if (common.type == isa::Type::none || common.type == isa::Type::pred) return syntax("type of the variable is due");
@@ -269,7 +282,7 @@ bool ParserBase::parameter(Param& out, bool named) {
     } else if (isa::type_from_name(word) != isa::Type::none) {
       out.type = isa::type_from_name(word);
     } else {
-      return fail(ErrorId::ptx_syntax, "unknown directive '." + std::string(word) + "' in a parameter", begin);
+      return unknown_directive(word, begin, declaration_words(), " in a parameter");
     }
   }
   if (out.type == isa::Type::none) return syntax("type of the parameter is due");
@@ -295,7 +308,8 @@ bool ParserBase::parameters(std::vector<Param>& out) {
   do {
     const std::size_t begin = cursor_.offset();
     const std::string_view space = cursor_.dotted();
-    if (space != "param" && space != "reg") return fail(ErrorId::ptx_syntax, "'.param' or '.reg' is due", begin);
+    if (space != "param" && space != "reg")
+      return fail(ErrorId::ptx_syntax, "'.param' or '.reg' is due", begin, "declare it as '.param .b32 name'");
     Param param;
     param.in_register = space == "reg";
     if (!parameter(param, false)) return false;

@@ -54,22 +54,23 @@ const RowMasks& masks(const isa::Row& row) {
   return table[static_cast<std::size_t>(row.op)];
 }
 
+// Insertions, deletions, substitutions, and exchanges of neighbours, that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
   constexpr std::size_t kLongest = 40;
   if (a.size() > kLongest || b.size() > kLongest) return limit;
   if (a.size() > b.size() + limit || b.size() > a.size() + limit) return limit;
-  std::array<std::size_t, kLongest + 1> row{};
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  std::array<std::array<std::size_t, kLongest + 1>, 3> rows{};
+  for (std::size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    auto& row = rows[i % 3];
+    const auto &above = rows[(i + 2) % 3], &second = rows[(i + 1) % 3];
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], second[j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return rows[a.size() % 3][b.size()];
 }
 
 std::string dotted_list(const std::vector<std::string>& names) {
@@ -86,13 +87,15 @@ bool types_fit(const isa::Form& form, const Decoded& d) {
 }
 
 // Empty when the modifiers fit the form, else what is wrong and how wrong: larger is nearer to fitting.
-int modifiers_fit(const isa::Form& form, const FormMask& mask, const ModSet& mods, std::string* why) {
+int modifiers_fit(const isa::Form& form, const FormMask& mask, const ModSet& mods, std::string* why,
+                  std::string* part = nullptr) {
   if (const ModSet foreign = mods & ~mask.all; foreign.any()) {
     if (why != nullptr) {
       std::vector<std::string> names;
       for (std::size_t i = 0; i < isa::kModCount; ++i)
         if (foreign.test(i)) names.emplace_back(isa::name(static_cast<Mod>(i)));
       *why = "takes no " + dotted_list(names);
+      if (part != nullptr) *part = names.front();
     }
     return 50 - static_cast<int>(std::min<std::size_t>(foreign.count(), 40));
   }
@@ -115,18 +118,23 @@ void explain(std::string_view mnemonic, const Decoded& d, Complaint& why) {
   const isa::Form* nearest = nullptr;
   for (std::size_t i = 0; i < row.forms.size(); ++i) {
     const isa::Form& form = d.row->forms[i];
-    std::string text;
-    int score = modifiers_fit(form, row.forms[i], d.mods, &text);
+    std::string text, part;
+    int score = modifiers_fit(form, row.forms[i], d.mods, &text, &part);
     if (types_fit(form, d)) {
       score += 60;
     } else if (score == 100) {
       text = form.types.size() == d.type_count
                  ? "does not take this type"
                  : "needs " + std::to_string(form.types.size()) + (form.types.size() == 1 ? " type" : " types");
+      if (form.types.size() == d.type_count)
+        for (std::size_t t = form.types.size(); t-- > 0;)
+          if (std::find(form.types[t].begin(), form.types[t].end(), d.types[t]) == form.types[t].end())
+            part = isa::name(d.types[t]);
     }
     if (score <= best) continue;
     best = score;
     nearest = &form;
+    why.part = std::move(part);
     why.what = "'" + std::string(mnemonic) + "': " + std::string(d.row->name);
     if (types_fit(form, d))
       for (std::size_t t = 0; t < d.type_count; ++t) (why.what += '.') += isa::name(d.types[t]);
@@ -152,7 +160,8 @@ bool vector_fits(std::string_view mnemonic, const Decoded& d, Complaint& why) {
          "'" + std::string(mnemonic) +
              "': " + (hint && memory ? "an L2 eviction hint needs .v8.b32 or .v4.b64" : "the vector is too large"),
          {},
-         -1};
+         -1,
+         {}};
   return false;
 }
 
@@ -169,13 +178,34 @@ void Nearest::offer(std::string_view candidate) {
 
 std::string Nearest::hint() const { return best_.empty() ? "" : "did you mean '" + std::string(best_) + "'?"; }
 
+namespace {
+
+// "did you mean 'add.sat.s32'?" when the nearest word makes an instruction of it, else the word alone.
+std::string corrected(std::string_view mnemonic, std::string_view part, const Nearest& nearest) {
+  if (nearest.best().empty()) return {};
+  const auto at = static_cast<std::size_t>(part.data() - mnemonic.data());
+  const std::string whole = std::string(mnemonic.substr(0, at)) + std::string(nearest.best()) +
+                            std::string(mnemonic.substr(at + part.size()));
+  // A text with two mistakes is not worth more attempts.
+  static thread_local bool correcting = false;
+  if (correcting) return nearest.hint();
+  correcting = true;
+  Decoded decoded;
+  Complaint ignored;
+  const bool fits = decode(whole, decoded, ignored);
+  correcting = false;
+  return fits ? "did you mean '" + whole + "'?" : nearest.hint();
+}
+
+}  // namespace
+
 bool decode(std::string_view mnemonic, Decoded& out, Complaint& why) {
   std::array<std::string_view, 24> parts;
   std::size_t count = 0;
   for (std::size_t begin = 0; begin <= mnemonic.size();) {
     const std::size_t end = std::min(mnemonic.find('.', begin), mnemonic.size());
     if (count == parts.size()) {
-      why = {ErrorId::ptx_invalid, "'" + std::string(mnemonic) + "' has too many modifiers", {}, -1};
+      why = {ErrorId::ptx_invalid, "'" + std::string(mnemonic) + "' has too many modifiers", {}, -1, {}};
       return false;
     }
     parts[count++] = mnemonic.substr(begin, end - begin);
@@ -185,7 +215,11 @@ bool decode(std::string_view mnemonic, Decoded& out, Complaint& why) {
   if (out.row == nullptr) {
     Nearest nearest(parts[0]);
     for (const isa::Row& row : isa::rows()) nearest.offer(row.name);
-    why = {ErrorId::ptx_unknown_instruction, "unknown instruction '" + std::string(mnemonic) + "'", nearest.hint(), -1};
+    why = {ErrorId::ptx_unknown_instruction,
+           "unknown instruction '" + std::string(mnemonic) + "'",
+           corrected(mnemonic, parts[0], nearest),
+           -1,
+           {}};
     return false;
   }
   const RowMasks& row = masks(*out.row);
@@ -204,7 +238,7 @@ bool decode(std::string_view mnemonic, Decoded& out, Complaint& why) {
     if (joined) continue;
     if (const isa::Type type = isa::type_from_name(parts[i]); type != isa::Type::none) {
       if (out.type_count == std::size(out.types)) {
-        why = {ErrorId::ptx_invalid, "'" + std::string(mnemonic) + "' has too many types", {}, -1};
+        why = {ErrorId::ptx_invalid, "'" + std::string(mnemonic) + "' has too many types", {}, -1, {}};
         return false;
       }
       out.types[out.type_count++] = type;
@@ -220,8 +254,8 @@ bool decode(std::string_view mnemonic, Decoded& out, Complaint& why) {
           for (const isa::Type known : position) nearest.offer(isa::name(known));
       }
       why = {ErrorId::ptx_invalid,
-             "unknown modifier '." + std::string(parts[i]) + "' in '" + std::string(mnemonic) + "'", nearest.hint(),
-             -1};
+             "unknown modifier '." + std::string(parts[i]) + "' in '" + std::string(mnemonic) + "'",
+             corrected(mnemonic, parts[i], nearest), -1, std::string(parts[i])};
       return false;
     }
     out.mods.set(static_cast<std::size_t>(mod));

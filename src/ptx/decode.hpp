@@ -15,6 +15,7 @@ struct Complaint {
   ErrorId id = ErrorId::ptx_invalid;
   std::string what, remedy;
   int operand = -1;  // index of the operand at fault, -1 for the mnemonic
+  std::string part;  // of the mnemonic: the modifier or type at fault, empty for all of it
 };
 
 struct Decoded {
@@ -39,7 +40,8 @@ class Nearest {
  public:
   explicit Nearest(std::string_view wanted) : wanted_(wanted) {}
   void offer(std::string_view candidate);
-  [[nodiscard]] std::string hint() const;  // "did you mean 'x'?" or ""
+  [[nodiscard]] std::string hint() const;                        // "did you mean 'x'?" or ""
+  [[nodiscard]] std::string_view best() const { return best_; }  // empty when none is near
 
  private:
   std::string_view wanted_, best_;

@@ -167,6 +167,12 @@ struct Unit {
   std::unordered_map<std::string, std::string, NameHash, std::equal_to<>> names, debug_labels;
 };
 
+// A directive of a later PTX version that was left out.
+struct Skipped {
+  std::string directive;
+  std::uint32_t line = 0;
+};
+
 struct Module {
   std::string name;  // file name for messages
   std::string text;
@@ -179,6 +185,7 @@ struct Module {
   std::vector<Variable> variables;
   std::vector<Function> functions;
   NameIndex variable_index, function_index;  // into the two vectors, filled by parse()
+  std::vector<Skipped> skipped;              // only of texts whose version is later than those known
   std::vector<Unit> units;                   // empty unless the module was linked; names are those of the module
 
   // The function that a name stands for: what it is an alias of, where it is one.
@@ -186,6 +193,8 @@ struct Module {
   [[nodiscard]] const Variable* find_variable(std::string_view name) const;
   // Where a line of `text` stands, for messages: file and line of the unit that it came from.
   [[nodiscard]] SourceLoc place(std::uint32_t line, std::uint32_t column = 0) const;
+  // "the text is PTX 9.4 ..." for one of a version later than those known, else "".
+  [[nodiscard]] std::string version_note() const;
   // What `word` of a unit's text is called in the module; empty when the unit does not declare it.
   [[nodiscard]] std::string_view resolve(std::uint32_t unit, std::string_view word) const;
 };

@@ -1,5 +1,6 @@
 // Parses the statements of a function body: scopes, labels and directives.
 #include "ptx/body_parser.hpp"
+#include "ptx/vocabulary.hpp"
 
 namespace warploom::ptx {
 
@@ -194,7 +195,7 @@ bool BodyParser::directive() {
     return body_variables(space, word == "extern" ? Linkage::external : Linkage::weak);
   }
   if (word == "callprototype" || word == "branchtargets") return syntax("." + std::string(word) + " needs a label");
-  return fail(ErrorId::ptx_syntax, "unknown directive '." + std::string(word) + "'", begin);
+  return unknown_directive(word, begin, body_directives(), "");
 }
 
 bool BodyParser::pragma() {

@@ -32,7 +32,10 @@ bool BodyParser::instruction() {
   Complaint why;
   if (fresh && !decode(mnemonic, decoded, why)) {
     decoded_.erase(it);
-    return fail(why.id, std::move(why.what), offset, std::move(why.remedy));
+    // The caret stands below the part at fault; a mnemonic with blanks in it is marked as a whole.
+    std::size_t at = why.part.empty() ? std::string_view::npos : mnemonic.find("." + why.part);
+    if (at == std::string_view::npos || text_.substr(offset, mnemonic.size()) != mnemonic) at = 0;
+    return fail(why.id, std::move(why.what), offset + at, std::move(why.remedy));
   }
   instr.op = decoded.row->op;
   instr.mods = decoded.mods;
@@ -43,6 +46,9 @@ bool BodyParser::instruction() {
   if (!expect(';')) return false;
   if (!select_form(decoded, instr, body_.registers, why)) {
     const auto at = static_cast<std::size_t>(why.operand);
+    if (why.id == ErrorId::ptx_undefined_name && at < operand_offsets_.size() &&
+        instr.operands[at].kind == Operand::Kind::label)
+      return unknown_name(instr.operands[at].symbol, operand_offsets_[at], "name");
     return fail(why.id, std::move(why.what), at < operand_offsets_.size() ? operand_offsets_[at] : offset,
                 std::move(why.remedy));
   }

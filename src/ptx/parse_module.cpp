@@ -3,6 +3,7 @@
 
 #include "ptx/decode.hpp"
 #include "ptx/parser.hpp"
+#include "ptx/vocabulary.hpp"
 
 namespace warploom::ptx {
 namespace {
@@ -51,7 +52,28 @@ class ModuleParser : ParserBase {
     }
     if (word == "pragma") return pragma();
     if (word == "alias") return alias();
+    if (is_later() && !contains(module_directives(), word)) return skip(word, begin);
     return declaration(word, begin);
+  }
+
+  [[nodiscard]] bool is_later() const { return is_newer(module_.version_major, module_.version_minor); }
+
+  // Leaves out a directive of a later version: up to its semicolon or closing brace, or to a line that begins with a
+  // directive that is known.
+  bool skip(std::string_view word, std::size_t begin) {
+    module_.skipped.push_back({std::string(word), cursor_.line()});
+    unsigned depth = 0;
+    for (char c = cursor_.peek(); c != '\0'; c = cursor_.peek()) {
+      if (c == '.' && depth == 0 && cursor_.offset() != begin) {
+        Cursor ahead = cursor_;
+        if (const std::string_view next = ahead.dotted(); contains(module_directives(), next)) return true;
+      }
+      cursor_.advance(1);
+      if (c == '{' || c == '(') ++depth;
+      if ((c == '}' || c == ')') && depth > 0) --depth;
+      if (depth == 0 && (c == ';' || c == '}')) return true;
+    }
+    return true;
   }
 
   bool version() {
@@ -70,18 +92,23 @@ class ModuleParser : ParserBase {
     }
     module_.version_major = major;
     module_.version_minor = minor;
-    if (major == 0 || major > 9)
-      return fail(
-          ErrorId::ptx_version,
-          "PTX version " + std::to_string(major) + "." + std::to_string(minor) + " is not known; versions 1 to 9 are",
-          begin);
+    if (major == 0 || major >= 100 || minor >= 100)
+      return fail(ErrorId::ptx_version,
+                  "there is no PTX version " + std::to_string(major) + "." + std::to_string(minor), begin,
+                  "versions are 1.0 to " + std::to_string(kKnownMajor) + "." + std::to_string(kKnownMinor) +
+                      ", and later ones as far as what they add is not used");
     return true;
   }
 
   bool target() {
     do {
       std::string_view word;
+      cursor_.peek();
+      const std::size_t begin = cursor_.offset();
       if (!name(word, "the target")) return false;
+      if (const TargetWord kind = target_word(word);
+          kind == TargetWord::unknown || (kind == TargetWord::later && !is_later()))
+        return fail(ErrorId::ptx_syntax, "unknown target '" + std::string(word) + "'", begin, target_hint(word));
       if (word.starts_with("sm_") || word.starts_with("compute_")) module_.target = word;
       if (word == "debug") module_.debug = true;
     } while (cursor_.accept(','));
@@ -206,7 +233,7 @@ class ModuleParser : ParserBase {
         std::vector<Variable> declared;
         return variables(space, linkage, declared) && add(std::move(declared), managed);
       } else {
-        return fail(ErrorId::ptx_syntax, "unknown directive '." + std::string(word) + "'", begin);
+        return unknown_directive(word, begin, module_directives(), "");
       }
       cursor_.peek();
       begin = cursor_.offset();
@@ -251,8 +278,15 @@ class ModuleParser : ParserBase {
 
   bool function_directives(Function& f) {
     while (cursor_.peek() == '.') {
+      const std::size_t begin = cursor_.offset();
+      const std::uint32_t line = cursor_.line();
       const std::string_view word = cursor_.dotted();
       if (word.empty()) return syntax("a directive's name is due");
+      if (!contains(::warploom::ptx::function_directives(), word)) {
+        if (!is_later())
+          return unknown_directive(word, begin, ::warploom::ptx::function_directives(), " of a function");
+        module_.skipped.push_back({std::string(word), line});
+      }
       if (word == "maxntid" || word == "reqntid" || word == "reqnctapercluster") {
         Dim3 dims{1, 1, 1};
         if (!u32(dims.x)) return false;
@@ -341,6 +375,13 @@ const Function* Module::find_function(std::string_view wanted) const {
   return aliased == function_index.end() ? function : &functions[aliased->second];
 }
 
+std::string Module::version_note() const {
+  if (!is_newer(version_major, version_minor)) return {};
+  return "the text is PTX " + std::to_string(version_major) + "." + std::to_string(version_minor) + ", and what " +
+         std::to_string(kKnownMajor) + "." + std::to_string(kKnownMinor) +
+         " does not have fails where it is used; all else works";
+}
+
 SourceLoc Module::place(std::uint32_t line, std::uint32_t column) const {
   const Unit* unit = nullptr;
   for (const Unit& u : units)
@@ -365,6 +406,7 @@ Result<std::shared_ptr<Module>> parse(std::string text, std::string name) {
   auto module = std::make_shared<Module>();
   // Driver images end in zero bytes.
   while (!text.empty() && text.back() == '\0') text.pop_back();
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // a byte order mark
   module->text = std::move(text);
   module->name = std::move(name);
   if (auto error = ModuleParser(*module).run()) return std::move(*error);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ptx/body_parser.hpp"
+#include "ptx/vocabulary.hpp"
 
 namespace warploom::ptx {
 
@@ -60,7 +61,8 @@ bool BodyParser::registers() {
     else if (isa::type_from_name(word) != isa::Type::none)
       type = isa::type_from_name(word);
     else
-      return fail(ErrorId::ptx_syntax, "unknown type '." + std::string(word) + "'", begin);
+      return fail(ErrorId::ptx_syntax, "unknown type '." + std::string(word) + "'", begin,
+                  directive_hint(register_words(), word));
   }
   if (type == isa::Type::none) return syntax("type of the registers is due");
   do {
@@ -184,6 +186,11 @@ std::string BodyParser::range_hint(std::string_view word) const {
 
 bool BodyParser::unknown_name(std::string_view word, std::size_t offset, const char* kind) {
   Nearest nearest(word);
+  // A survey of a body with very many mistakes would spend minutes on hints.
+  constexpr std::size_t kMostHints = 100;
+  if (refusals_ != nullptr && refusals_->size() > kMostHints)
+    return fail(ErrorId::ptx_undefined_name, std::string(kind) + " '" + std::string(word) + "' is not declared",
+                offset);
   for (const Scope& s : scopes_)
     for (const auto& [known, symbol] : s.names) nearest.offer(known);
   if (body_.registers.size() < 4096)
@@ -194,6 +201,10 @@ bool BodyParser::unknown_name(std::string_view word, std::size_t offset, const c
     for (const Variable& v : module_.variables) nearest.offer(v.name);
     for (const Function& f : module_.functions) nearest.offer(f.name);
   }
+  for (const auto* list : {&function_.params, &function_.returns})
+    for (const Param& p : *list) nearest.offer(p.name);
+  for (const auto& [known, targets] : body_.branch_targets) nearest.offer(known);
+  for (const auto& [known, prototype] : body_.prototypes) nearest.offer(known);
   std::string hint = range_hint(word);
   return fail(ErrorId::ptx_undefined_name, std::string(kind) + " '" + std::string(word) + "' is not declared", offset,
               hint.empty() ? nearest.hint() : hint);

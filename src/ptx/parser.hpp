@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,8 @@ namespace warploom::ptx {
 // Every member function that returns bool returns false after recording the first error.
 class ParserBase {
  protected:
-  ParserBase(const Module& module, Cursor cursor) : cursor_(cursor), text_(module.text), file_(module.name) {}
+  ParserBase(const Module& module, Cursor cursor)
+      : cursor_(cursor), text_(module.text), file_(module.name), source_(module) {}
 
   // Lines of later errors are counted from here.
   void mark() { mark_ = {cursor_.offset(), cursor_.line()}; }
@@ -37,6 +39,9 @@ class ParserBase {
   // "(.param ..., .param ...)"; also accepts "_" for an unnamed parameter.
   bool parameters(std::vector<Param>& out);
   bool attribute(bool& managed);
+  // An error at the directive that stands at `offset`, with the nearest of those that may stand there.
+  bool unknown_directive(std::string_view word, std::size_t offset, std::span<const std::string_view> known,
+                         const char* where);
   bool align(std::uint32_t& out);
 
   Cursor cursor_;
@@ -46,6 +51,7 @@ class ParserBase {
   TextMark mark_;
 
  private:
+  const Module& source_;
   bool initialiser(Variable& variable, const std::vector<std::uint64_t>& dims);
   bool initialiser_level(Variable& variable, const std::vector<std::uint64_t>& dims, std::size_t level,
                          std::uint64_t begin);

@@ -81,7 +81,7 @@ struct Match {
   bool complain(std::size_t operand, std::string what, ErrorId id = ErrorId::ptx_invalid) {
     // The complaint about the latest operand is of the form that fits best.
     if (why.what.empty() || static_cast<int>(operand) > why.operand)
-      why = {id, std::string(decoded.row->name) + ": " + std::move(what), {}, static_cast<int>(operand)};
+      why = {id, std::string(decoded.row->name) + ": " + std::move(what), {}, static_cast<int>(operand), {}};
     return false;
   }
 

@@ -103,7 +103,7 @@ TEST(Scan, EveryMistakeOfABodyIsReported) {
   EXPECT_EQ(outcome.code, 1);
   for (const char* part :
        {"register '%r7' is not declared; line 7", "declared are %r0 to %r2", "unknown instruction 'addd.s32'; line 8",
-        "did you mean 'add'?", "mul.s32", "line 9", "label 'nowhere' is not defined; line 10"})
+        "did you mean 'add.s32'?", "mul.s32", "line 9", "label 'nowhere' is not defined; line 10"})
     EXPECT_TRUE(holds(outcome, part));
 }
 
@@ -131,6 +131,18 @@ TEST(Scan, FunctionsThatAreCalledCount) {
   EXPECT_TRUE(holds(outcome, "unknown instruction 'unheard.of'; line 4"));
   EXPECT_TRUE(holds(outcome, "runs      clean"));
   EXPECT_TRUE(holds(outcome, "refused   lost"));
+}
+
+TEST(Scan, PtxOfALaterVersionSaysWhatStillWorks) {
+  const Outcome outcome = scan(
+      ".version 9.9\n.target sm_140\n.address_size 64\n.warpspeed 9;\n"
+      ".visible .entry known() { ret; }\n"
+      ".visible .entry unknown() { .reg .b32 %r1; hyperadd.s32 %r1, %r1, %r1; ret; }\n");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(holds(outcome, "the text is PTX 9.9"));
+  EXPECT_TRUE(holds(outcome, "1 of 2 kernels use nothing that is not known; .warpspeed of line 4 is left out"));
+  EXPECT_TRUE(holds(outcome, "runs      known"));
+  EXPECT_TRUE(holds(outcome, "unknown instruction 'hyperadd.s32'; line 6"));
 }
 
 TEST(Scan, Json) {

@@ -319,6 +319,24 @@ TEST_F(Link, TheLinkerSaysWhenThereIsNothing) {
   EXPECT_THROW(moved.add_image(bytes_of("int main() {}")), Error);
 }
 
+TEST_F(Link, PtxOfALaterVersionRunsAsFarAsItIsKnown) {
+  const Module module = device.load_ptx(
+      ".version 9.9\n.target sm_140\n.address_size 64\n.warpspeed 9;\n"
+      ".visible .entry known(.param .u64 out) { .reg .b64 %rd1; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1], 5; "
+      "ret; }\n"
+      ".visible .entry unknown() { .reg .b32 %r1; hyperadd.s32 %r1, %r1, %r1; ret; }\n",
+      "later.ptx");
+  EXPECT_EQ(run(module, "known")[0], 5u);
+  try {
+    module.kernel("unknown").launch({1, 1});
+    FAIL() << "it runs";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), error_id::ptx_unknown_instruction);
+    EXPECT_TRUE(holds(error.what(), "later.ptx:6:44"));
+    EXPECT_TRUE(holds(error.what(), "the text is PTX 9.9"));
+  }
+}
+
 // ---- images ----
 
 FatbinEntry ptx_entry(const std::string& text, Packing packing = Packing::zstd, std::uint32_t arch = 80) {
