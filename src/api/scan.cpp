@@ -117,6 +117,12 @@ class FileScan {
       const bool is_text = image_.format == image::Image::Format::ptx;
       const image::Code* chosen = is_text ? &unit.fatbin.codes.front() : image::choose_ptx(unit.fatbin, sm_);
       for (const image::Code& code : unit.fatbin.codes) out.codes.push_back(code_of(code, chosen));
+      const auto has = [&](image::Kind kind) {
+        return std::any_of(unit.fatbin.codes.begin(), unit.fatbin.codes.end(),
+                           [kind](const image::Code& code) { return code.kind == kind; });
+      };
+      if (chosen == nullptr && has(image::Kind::lto_ir) && !has(image::Kind::cubin))
+        out.error = "there is LTO-IR only, which only NVIDIA's linker reads: compile without -dlto";
       if (chosen != nullptr) parse_ptx(*chosen, unit.relocatable, report_.units.size() - 1);
     }
     link_relocatable();

@@ -120,6 +120,13 @@ bool is_fatbin(Bytes bytes) {
   return Reader(bytes).read(0, magic) && magic == kMagic;
 }
 
+std::uint64_t fatbin_length(Bytes bytes) {
+  const Reader reader(bytes);
+  const auto header = std::uint64_t{reader.get<std::uint16_t>(6)};
+  const auto entries = reader.get<std::uint64_t>(8);
+  return header < kHeader || entries > bytes.size() ? 0 : header + entries;
+}
+
 Result<std::vector<Fatbin>> read_fatbins(Bytes bytes, std::uint64_t offset, const std::string& file) {
   const Reader reader(bytes);
   std::vector<Fatbin> out;

@@ -42,6 +42,8 @@ struct Fatbin {
 
 // Does a fatbin begin here?
 [[nodiscard]] bool is_fatbin(Bytes bytes);
+// Bytes of the fatbin that begins here, header included, as it says itself; 0 when it says nothing sensible.
+[[nodiscard]] std::uint64_t fatbin_length(Bytes bytes);
 // All fatbins of a range, one behind the other; `offset` is the range's place in the file, for messages.
 Result<std::vector<Fatbin>> read_fatbins(Bytes bytes, std::uint64_t offset, const std::string& file);
 

@@ -76,6 +76,19 @@ class Collector {
     return {};
   }
 
+  // Programs may be stripped of their section tables; fatbins stand at multiples of eight bytes.
+  Result<void> search(Bytes bytes, const std::string& file) {
+    for (std::size_t at = 0; at + 16 <= bytes.size(); at += 8) {
+      if (!is_fatbin(bytes.subspan(at))) continue;
+      const std::uint64_t length = fatbin_length(bytes.subspan(at));
+      // Other bytes may look like the beginning of a fatbin.
+      if (length == 0 || length > bytes.size() - at) continue;
+      if (auto found = fatbins(bytes.subspan(at, length), at, false, file); !found) continue;
+      at += (length + 7) / 8 * 8 - 8;
+    }
+    return {};
+  }
+
   Result<void> elf(Bytes bytes, const std::string& file, Image::Format* format) {
     auto elf = read_elf(bytes, file);
     if (!elf) return std::move(elf.error());
@@ -97,6 +110,7 @@ class Collector {
       const bool relocatable = s.name == "__nv_relfatbin";
       if (relocatable || s.name == ".nv_fatbin") WL_TRY(fatbins(s.bytes, s.offset, relocatable, file));
     }
+    if (elf->sections.empty()) WL_TRY(search(bytes, file));
     const bool linked = elf->type == Elf::Type::executable || elf->type == Elf::Type::shared;
     if (linked && elf->find(".nvFatBinSegment") != nullptr && !imports(*elf, "__cudaRegisterFatBinary"))
       image_.static_runtime = true;

@@ -1,5 +1,6 @@
 // Parses declarations of variables with their initialisers, and of parameters.
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "ptx/parser.hpp"
@@ -309,7 +310,8 @@ bool ParserBase::parameters(std::vector<Param>& out) {
     const std::size_t begin = cursor_.offset();
     const std::string_view space = cursor_.dotted();
     if (space != "param" && space != "reg")
-      return fail(ErrorId::ptx_syntax, "'.param' or '.reg' is due", begin, "declare it as '.param .b32 name'");
+      return fail(ErrorId::ptx_syntax, "'.param' or '.reg' is due", begin,
+                  directive_hint(std::array<std::string_view, 2>{"param", "reg"}, space));
     Param param;
     param.in_register = space == "reg";
     if (!parameter(param, false)) return false;

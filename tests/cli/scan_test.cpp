@@ -118,6 +118,16 @@ TEST(Scan, MachineCodeWithoutPtxIsNamed) {
   EXPECT_TRUE(holds(newer, "there is no PTX for sm_90"));
 }
 
+TEST(Scan, LtoIrAloneIsNamed) {
+  FatbinEntry lto;
+  lto.kind = 8;
+  lto.contents = "scrambled";
+  const Outcome outcome = scan(elf({{"__nv_relfatbin", fatbin({lto})}}, {1, 62, 0, 0}));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(holds(outcome, "there is LTO-IR only"));
+  EXPECT_TRUE(holds(outcome, "LTO-IR for sm_80"));
+}
+
 TEST(Scan, FunctionsThatAreCalledCount) {
   const std::string text =
       ".version 8.0\n.target sm_80\n.address_size 64\n"

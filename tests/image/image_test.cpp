@@ -172,6 +172,19 @@ TEST(Program, FormatsAreToldApart) {
   EXPECT_EQ(format("// nothing else"), "this is no PTX text, fatbin, cubin, ELF file or archive");
 }
 
+TEST(Program, FatbinsAreFoundWithoutASectionTable) {
+  std::string text = elf({{".nv_fatbin", fatbin(usual_entries()) + fatbin({ptx_for(80)})}});
+  // A false beginning, and no section table.
+  text += fatbin({}).substr(0, 4) + std::string(36, '\x7f');
+  for (const std::size_t field : {40, 58, 60, 62}) text.replace(field, field == 40 ? 8 : 2, field == 40 ? 8 : 2, '\0');
+  std::unique_ptr<char[]> keep;
+  auto image = read_exact(text, keep);
+  ASSERT_TRUE(image) << image.error().to_string();
+  ASSERT_EQ(image->units.size(), 2u);
+  EXPECT_EQ(image->units[0].fatbin.codes.size(), 2u);
+  EXPECT_EQ(image->units[1].fatbin.codes.size(), 1u);
+}
+
 TEST(Program, TheStaticRuntimeIsNoticed) {
   const std::string code = fatbin({ptx_for(80)});
   auto image = image::read_image(bytes_of(elf({{".nv_fatbin", code}, {".nvFatBinSegment", "x"}})), "f");
