@@ -200,7 +200,8 @@ bool ParserBase::variables(isa::Space space, Linkage linkage, std::vector<Variab
 bool ParserBase::initialiser(Variable& variable, const std::vector<std::uint64_t>& dims) {
   if (variable.space != isa::Space::global && variable.space != isa::Space::constant)
     return syntax("only .global and .const variables have initialisers");
-  variable.init.assign(variable.bytes, 0);
+  // What is not written stays out: a variable of gigabytes may begin with one number.
+  variable.init.clear();
   return initialiser_level(variable, dims, 0, 0);
 }
 
@@ -223,9 +224,13 @@ bool ParserBase::initialiser_level(Variable& variable, const std::vector<std::ui
   return expect('}');
 }
 
-void ParserBase::put(Variable& variable, std::uint64_t offset, std::uint64_t value, unsigned count) {
-  for (unsigned i = 0; i < count && offset + i < variable.init.size(); ++i)
+bool ParserBase::put(Variable& variable, std::uint64_t offset, std::uint64_t value, unsigned count) {
+  if (offset + count > variable.bytes) return true;
+  if (offset + count > kLargestInitialiser) return syntax("the initialiser of '" + variable.name + "' reaches too far");
+  if (variable.init.size() < offset + count) variable.init.resize(offset + count);
+  for (unsigned i = 0; i < count; ++i)
     variable.init[offset + i] = static_cast<std::uint8_t>(i < 8 ? value >> (8 * i) : 0);
+  return true;
 }
 
 bool ParserBase::initialiser_value(Variable& variable, std::uint64_t offset) {
@@ -244,7 +249,7 @@ bool ParserBase::initialiser_value(Variable& variable, std::uint64_t offset) {
     }
     if (count < 4) return syntax("an address needs 4 or 8 bytes");
     variable.relocations.push_back(std::move(relocation));
-    return true;
+    return put(variable, offset, 0, count);
   }
   const std::size_t begin = cursor_.offset();
   Constant value;
@@ -258,8 +263,7 @@ bool ParserBase::initialiser_value(Variable& variable, std::uint64_t offset) {
       if (value.kind == Constant::Kind::integer || isa::is_untyped(variable.type)) break;
       return fail(ErrorId::ptx_invalid, "an integer is due in the initialiser of '" + variable.name + "'", begin);
   }
-  put(variable, offset, value.bits, count);
-  return true;
+  return put(variable, offset, value.bits, count);
 }
 
 bool ParserBase::parameter(Param& out, bool named) {

@@ -56,7 +56,7 @@ class ParserBase {
   bool initialiser_level(Variable& variable, const std::vector<std::uint64_t>& dims, std::size_t level,
                          std::uint64_t begin);
   bool initialiser_value(Variable& variable, std::uint64_t offset);
-  void put(Variable& variable, std::uint64_t offset, std::uint64_t value, unsigned count);
+  bool put(Variable& variable, std::uint64_t offset, std::uint64_t value, unsigned count);
 };
 
 // State space of a directive such as "global"; reg and sreg are not among them.
@@ -64,5 +64,7 @@ bool variable_space(std::string_view directive, isa::Space& out);
 
 // Largest variable or parameter a text may declare, against absurd allocations.
 inline constexpr std::uint64_t kLargestVariable = 1ull << 32;
+// How far into a variable an initialiser may reach.
+inline constexpr std::uint64_t kLargestInitialiser = 1ull << 28;
 
 }  // namespace warploom::ptx
