@@ -159,6 +159,22 @@ std::vector<std::string> expand(const isa::Row& row, const isa::Form& form, std:
   return out;
 }
 
+std::string instruction_of(const isa::Row& row, const isa::Form& form, const isa::ModSet& mods,
+                           std::span<const Type> types) {
+  Selection s;
+  for (const isa::ModGroup& g : form.groups) {
+    std::size_t choice = g.choices.size();
+    for (std::size_t i = 0; i < g.choices.size(); ++i)
+      if (mods.test(static_cast<std::size_t>(g.choices[i]))) choice = i;
+    s.groups.push_back(choice);
+  }
+  for (std::size_t i = 0; i < form.types.size(); ++i) {
+    const auto at = std::find(form.types[i].begin(), form.types[i].end(), types[i]);
+    s.types.push_back(static_cast<std::size_t>(at - form.types[i].begin()));
+  }
+  return Writer(row, form, s).text();
+}
+
 std::vector<std::string> near_misses(const isa::Row& row, const isa::Form& form) {
   std::vector<std::string> out;
   const Selection base = decode_selection(form, 0);

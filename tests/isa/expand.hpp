@@ -1,6 +1,7 @@
 // Writes out the instructions that a form of the table allows, and modules around them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace warploom::test {
 std::vector<std::string> expand(const isa::Row& row, const isa::Form& form, std::size_t cap);
 
 // Near misses of a form: one modifier too many, or one type that does not belong.
+// The instruction with these modifiers and types, which the form must take.
+std::string instruction_of(const isa::Row& row, const isa::Form& form, const isa::ModSet& mods,
+                           std::span<const isa::Type> types);
 std::vector<std::string> near_misses(const isa::Row& row, const isa::Form& form);
 
 // A form with each register operand replaced by registers of other types, constants, special registers, symbols ...

@@ -43,9 +43,9 @@ const std::vector<ApproxForm>& approx_forms() {
       all.push_back(form("rcp.approx" + z + ".f32", Type::f32, Bound::ulp, 1, "all"));
       all.push_back(form("sqrt.approx" + z + ".f32", Type::f32, Bound::relative, 0x1p-23, "positive finite"));
       all.push_back(form("rsqrt.approx" + z + ".f32", Type::f32, Bound::relative, std::exp2(-22.9), "positive finite"));
-      all.push_back(form("sin.approx" + z + ".f32", Type::f32, Bound::absolute, std::exp2(-20.5), "[-2pi, 2pi]"));
-      all.push_back(form("cos.approx" + z + ".f32", Type::f32, Bound::absolute, std::exp2(-20.5), "[-2pi, 2pi]"));
-      all.push_back(form("lg2.approx" + z + ".f32", Type::f32, Bound::absolute, std::exp2(-22.6), "(0.5, 2)"));
+      all.push_back(form("sin.approx" + z + ".f32", Type::f32, Bound::absolute, std::exp2(-20.5), "[-pi, pi]"));
+      all.push_back(form("cos.approx" + z + ".f32", Type::f32, Bound::absolute, std::exp2(-20.5), "[-pi, pi]"));
+      all.push_back(form("lg2.approx" + z + ".f32", Type::f32, Bound::absolute, 0x1p-22, "(0.5, 2)"));
       all.push_back(form("ex2.approx" + z + ".f32", Type::f32, Bound::ulp, 2, "all"));
       all.push_back(form("div.approx" + z + ".f32", Type::f32, Bound::ulp, 2, "divisor in [2^-126, 2^126]", 2));
       all.push_back(form("div.full" + z + ".f32", Type::f32, Bound::ulp, 2, "all", 2));
@@ -78,7 +78,7 @@ double ApproxForm::exact(double x, double y) const {
 
 bool ApproxForm::within(double x, double y) const {
   const std::string op = op_of(*this);
-  if (op == "sin" || op == "cos") return std::fabs(x) <= 6.283185307179586;
+  if (op == "sin" || op == "cos") return std::fabs(x) <= 3.141592653589793;
   if (op == "lg2") return x > 0.5 && x < 2;
   if (op == "div" && text.find("full") == std::string::npos) return std::fabs(y) >= 0x1p-126 && std::fabs(y) <= 0x1p126;
   return true;

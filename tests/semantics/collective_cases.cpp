@@ -290,7 +290,7 @@ void reduce(const std::string& text, Mod op, Type t, std::vector<TableCase>& all
 
 void add_atomic_cases(const isa::Row& row, const isa::Form& form, std::vector<TableCase>& all) {
   if (form.emit == "unsupported" || form.text.starts_with("red.async")) return;
-  static std::size_t turn = 0;  // memory orders and scopes take turns
+  std::size_t turn = form.text.size() + form.groups.size();  // memory orders and scopes take turns
   std::vector<std::size_t> radix;
   const auto kind = [&](std::size_t i) { return std::string(isa::name(form.groups[i].choices[0])); };
   const auto turns = [&](std::size_t i) {
@@ -329,14 +329,19 @@ void add_atomic_cases(const isa::Row& row, const isa::Form& form, std::vector<Ta
     }
     a.type = form.types[0][rest];
     a.text += "." + std::string(isa::name(a.type));
-    if (a.space.empty() && turn % 2 == 1 && a.vector == 1) a.shared = true;  // a generic address of shared memory
     if (isa::bits(a.type) * a.vector > 128) continue;
-    const std::string name = a.text + (a.space.empty() && a.shared ? " in shared memory" : "");
-    if (a.vector > 1 || isa::bits(a.type) == 128) {
-      wide(a, name, all);
-    } else {
-      scalar(a, name, all);
-      contended(a, name, all);
+    const auto add = [&](const Atomic& one, const std::string& name) {
+      if (one.vector > 1 || isa::bits(one.type) == 128) {
+        wide(one, name, all);
+      } else {
+        scalar(one, name, all);
+        contended(one, name, all);
+      }
+    };
+    add(a, a.text);
+    if (a.space.empty() && a.vector == 1) {  // a generic address of shared memory
+      a.shared = true;
+      add(a, a.text + " in shared memory");
     }
   }
 }

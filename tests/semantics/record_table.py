@@ -23,7 +23,7 @@ def assemble(folder):
     refused = []
     while True:
         (folder / "accepted.ptx").write_text("\n".join(lines))
-        run = subprocess.run(["ptxas", "-arch=" + ARCH, "-O1", str(folder / "accepted.ptx"), "-o",
+        run = subprocess.run(["ptxas", "-arch=" + ARCH, str(folder / "accepted.ptx"), "-o",
                               str(folder / "table.cubin")], capture_output=True, text=True, check=False)
         if run.returncode == 0:
             break

@@ -1,5 +1,6 @@
 // Writes the cases of the instruction table as PTX for a GPU, with their operands and what the references say.
 //   semantics_table DIR          table.ptx, operands.bin, batches.tsv, cases.tsv and the like for record_table.py
+//   semantics_table approx FILE  the error of approx.bin's answers, uncompressed, for h200_approx.tsv
 //   semantics_table read FILE    compares answers.bin, uncompressed, and prints digests that need to know which lanes
 //   count
 #include <fmt/format.h>
@@ -116,12 +117,27 @@ int read(const std::string& file) {
   return 0;
 }
 
+int approx(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  for (const ApproxForm& form : approx_forms()) {
+    const std::size_t bytes = isa::bytes(form.type);
+    std::vector<u64> results(approx_count(form));
+    for (u64& word : results) in.read(reinterpret_cast<char*>(&word), static_cast<std::streamsize>(bytes));
+    const ApproxError e = approx_error(form, approx_arguments(form), results.data());
+    fmt::print("{}\t{:.4g}\t{}\n", form.text, e.worst, e.special);
+    fmt::print(stderr, "{:24} bound {:10.4g} worst {:10.4g} at {:x} {:x}: {:x}; special {} first {:x} {:x}: {:x}\n",
+               form.text, form.bound, e.worst, e.x, e.y, e.got, e.special, e.special_x, e.special_y, e.special_got);
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace warploom::semantics
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "approx") return warploom::semantics::approx(argv[2]);
   if (argc == 3 && std::string(argv[1]) == "read") return warploom::semantics::read(argv[2]);
   if (argc == 2) return warploom::semantics::write(argv[1]);
-  std::fputs("usage: semantics_table DIR | read FILE\n", stderr);
+  std::fputs("usage: semantics_table DIR | read FILE | approx FILE\n", stderr);
   return 2;
 }

@@ -86,6 +86,9 @@ struct Generator {
   ExprPtr expr(int d, bool uni = false) {
     if (d <= 0 || chance(12)) return leaf(uni);
     if (!uni && chance(14)) return load(d - 1);
+    if (!uni && chance(4)) return make(Ex::call, {expr(d - 1), expr(d - 1)});
+    if (chance(4))
+      return make(chance(50) ? Ex::permute : Ex::funnel, {expr(d - 1, uni), expr(d - 1, uni), expr(1, uni)});
     if (!uni && chance(25)) return affine(d);
     static const Ex binary[] = {Ex::add,  Ex::add,  Ex::add,  Ex::sub,  Ex::sub, Ex::mul, Ex::mulhi,
                                 Ex::band, Ex::bor,  Ex::bxor, Ex::shl,  Ex::shr, Ex::sar, Ex::div,
@@ -214,8 +217,8 @@ struct Generator {
 
 }  // namespace
 
-Kernel generate(std::uint64_t seed, bool whole_warps) {
-  Generator g{seed * 0x9e3779b97f4a7c15ull + 99, whole_warps, {}, false, {}, 24};
+Kernel generate(std::uint64_t seed, bool whole_warps, int statements) {
+  Generator g{seed * 0x9e3779b97f4a7c15ull + 99, whole_warps, {}, false, {}, statements};
   g.out.name = "k" + std::to_string(seed);
   g.out.transposed = g.chance(50);
   // No variable has a value yet.

@@ -8,6 +8,19 @@ namespace random_kernels {
 
 namespace {
 
+u32 mix(u32 a, u32 b) {
+  if (((a ^ b) & 1) != 0) return a * 3 + b;
+  u32 sum = b;
+  for (u32 i = 0; i < (a & 3); ++i) sum = sum * 5 + (a >> i);
+  return sum;
+}
+u32 permute(u32 a, u32 b, u32 selector) {
+  u32 r = 0;
+  for (u32 i = 0; i < 4; ++i)
+    r |= static_cast<u32>((u64{b} << 32 | a) >> (8 * (selector >> (4 * i) & 7)) & 0xff) << (8 * i);
+  return r;
+}
+
 using Lanes = std::vector<char>;
 
 struct Machine {
@@ -75,6 +88,12 @@ struct Machine {
       case Ex::clz: return static_cast<u32>(std::countl_zero(k(0)));
       case Ex::sext8: return static_cast<u32>(i32{static_cast<signed char>(k(0))});
       case Ex::sext16: return static_cast<u32>(i32{static_cast<std::int16_t>(k(0))});
+      case Ex::call: return mix(k(0), k(1));
+      case Ex::permute: return permute(k(0), k(1), k(2));
+      case Ex::funnel: {
+        const u32 low = k(0), high = k(1), amount = k(2) & 31;
+        return static_cast<u32>((u64{high} << 32 | low) << amount >> 32);
+      }
       case Ex::select: return wk(0) != 0 ? k(1) : k(2);
       case Ex::load: return memory.in[k(0) & 255];
       case Ex::load_guard_u: {

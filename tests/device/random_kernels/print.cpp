@@ -58,6 +58,9 @@ struct Printer {
       case Ex::clz: return "(unsigned)__clz(" + k(0) + ")";
       case Ex::sext8: return "(unsigned)(int)(signed char)" + k(0);
       case Ex::sext16: return "(unsigned)(int)(short)" + k(0);
+      case Ex::call: return "mix_(" + k(0) + ", " + k(1) + ")";
+      case Ex::permute: return "__byte_perm(" + k(0) + ", " + k(1) + ", " + k(2) + " & 0x7777u)";
+      case Ex::funnel: return "__funnelshift_l(" + k(0) + ", " + k(1) + ", " + k(2) + ")";
       case Ex::select: return "(" + k(0) + " ? " + k(1) + " : " + k(2) + ")";
       case Ex::load: return "in[" + k(0) + " & 255u]";
       case Ex::load_guard_u: return "guard_u(in, " + k(0) + ")";
@@ -187,6 +190,12 @@ struct Printer {
 
 std::string cuda_prelude() {
   return R"(typedef unsigned long long u64;
+static __device__ __noinline__ unsigned mix_(unsigned a, unsigned b) {
+  if ((a ^ b) & 1u) return a * 3u + b;
+  unsigned s = b;
+  for (unsigned i = 0; i < (a & 3u); ++i) s = s * 5u + (a >> i);
+  return s;
+}
 static __device__ unsigned umin_(unsigned a, unsigned b) { return a < b ? a : b; }
 static __device__ unsigned umax_(unsigned a, unsigned b) { return a > b ? a : b; }
 static __device__ unsigned smin_(int a, int b) { return a < b ? a : b; }

@@ -42,7 +42,8 @@ struct Kernel {
 };
 
 // The same seed gives the same kernel. `whole_warps`: it will run with blocks of whole warps only.
-Kernel generate(std::uint64_t seed, bool whole_warps);
+// `statements` bounds its size.
+Kernel generate(std::uint64_t seed, bool whole_warps, int statements = 24);
 // extern "C" __global__ void name(const unsigned* in, unsigned* out, unsigned* scratch, unsigned* sum, unsigned p0,
 // unsigned p1)
 std::string cuda_text(const Kernel& kernel);
