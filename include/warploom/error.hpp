@@ -55,6 +55,8 @@ inline constexpr int device_assert = 3103;          ///< sticky
 inline constexpr int device_trap = 3104;            ///< sticky
 inline constexpr int launch_timeout = 3105;         ///< sticky
 inline constexpr int barrier_divergence = 3106;     ///< sticky
+inline constexpr int mbarrier_misuse = 3121;        ///< sticky
+inline constexpr int stack_overflow = 3122;         ///< sticky
 inline constexpr int context_poisoned = 3107;       ///< a sticky error was reported earlier; see Device::reset()
 }  // namespace error_id
 

@@ -295,6 +295,7 @@ Result<void> Emitter::emit_body(BlockId b) {
 }
 
 Result<void> Emitter::emit_instruction(const Inst& inst) {
+  if (ptx::flow_of(inst.p) == isa::Flow::native) return emit_native(inst);
   const isa::Row& row = isa::row(inst.p.op);
   switch (row.flow) {
     case isa::Flow::pure:

@@ -185,6 +185,8 @@ class Emitter {
   Result<void> emit_warp(const ir::Inst& inst);
   void emit_shuffle(const ir::Inst& inst, const Lanes& lanes);
   void emit_vote(const ir::Inst& inst, const Lanes& lanes);
+  // emit_native.cpp
+  Result<void> emit_native(const ir::Inst& inst);
   // emit_sreg.cpp
   Value* special_register(const std::string& name, isa::Type type, bool want_wide);
   Result<void> emit_call(const ir::Inst& inst);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codegen/native.hpp"
 #include "ir/cfg.hpp"
 #include "ir/webs.hpp"
 #include "passes/block_uniform.hpp"
@@ -300,10 +301,11 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
   plan->plain_barriers = f.barriers != 0;
   for (const ir::Block& b : f.blocks)
     for (const Inst& i : b.insts) {
-      if (!ir::is_block_barrier(i.p) && !i.p.has(isa::Mod::arrive)) continue;
+      const bool arrives = isa::row(i.p.op).flow == isa::Flow::barrier && i.p.has(isa::Mod::arrive) &&
+                           ptx::flow_of(i.p) != isa::Flow::native;
+      if (!ir::is_block_barrier(i.p) && !arrives) continue;
       const auto& o = i.p.operands;
-      if (i.p.has(isa::Mod::arrive) || i.p.has(isa::Mod::red) || o.size() != 1 ||
-          o[0].kind != ptx::Operand::Kind::imm || o[0].imm != 0)
+      if (arrives || i.p.has(isa::Mod::red) || o.size() != 1 || o[0].kind != ptx::Operand::Kind::imm || o[0].imm != 0)
         plan->plain_barriers = false;
     }
 
@@ -324,8 +326,26 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
   for (std::size_t b = 0; b < blocks; ++b)
     for (std::size_t i = 0; i < function_blocks[b].insts.size(); ++i) {
       Inst& inst = function_blocks[b].insts[i];
-      const isa::Flow flow = isa::row(inst.p.op).flow;
+      const isa::Flow flow = ptx::flow_of(inst.p);
       observe::Site site;
+      const auto place_site = [&] {
+        fill_site(f, inst, site);
+        site.async = inst.async || flow == isa::Flow::native;
+        site.id = static_cast<std::uint32_t>(plan->sites.size());
+        plan->sites.push_back(site);
+        return static_cast<std::int32_t>(site.id);
+      };
+      if (flow == isa::Flow::native) {
+        site.kind = observe::Site::Kind::access;
+        const NativeCall call = native_call(inst.p);
+        for (std::size_t k = 0; k < call.accesses.size(); ++k) {
+          site.space = call.accesses[k].space;
+          site.access = call.accesses[k].kind;
+          site.bytes = call.accesses[k].bytes;
+          (k == 0 ? inst.site : inst.second_site) = place_site();
+        }
+        continue;
+      }
       if (flow == isa::Flow::load || flow == isa::Flow::store || flow == isa::Flow::atomic) {
         site.kind = observe::Site::Kind::access;
         site.space = ptx::space_of(inst.p);
@@ -350,10 +370,7 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
       } else {
         continue;
       }
-      fill_site(f, inst, site);
-      site.id = static_cast<std::uint32_t>(plan->sites.size());
-      inst.site = static_cast<std::int32_t>(site.id);
-      plan->sites.push_back(std::move(site));
+      inst.site = place_site();
     }
   return plan;
 }

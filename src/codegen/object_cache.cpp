@@ -45,7 +45,7 @@ class Writer {
     *this << p.mods.size();
     for (const isa::Type t : p.types) *this << t;
     return *this << p.type_count << p.guard << p.guard_negated << p.used_bytes << p.operands << inst.site
-                 << inst.variable;
+                 << inst.second_site << inst.variable;
   }
   Writer& operator<<(const ir::Block& b) {
     return *this << b.insts << b.succs << b.preds << b.starts_with_sync << b.ends_with_barrier << b.ends << b.loop_depth

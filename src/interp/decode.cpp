@@ -479,6 +479,7 @@ void Decoder::convert_address(const Inst& inst) {
 
 void Decoder::instruction(const Inst& inst) {
   const ptx::Instr& p = inst.p;
+  if (ptx::flow_of(p) == isa::Flow::native) return native(inst);
   const isa::Row& row = isa::row(p.op);
   switch (row.flow) {
     case isa::Flow::pure:

@@ -74,6 +74,8 @@ class Decoder {
   void atomic(const ir::Inst& inst);
   void warp(const ir::Inst& inst);
   void call(const ir::Inst& inst);
+  void native(const ir::Inst& inst);     // decode_native.cpp
+  Ref as_word(Ref from, unsigned bits);  // in a temporary of 64-bit lanes
 
   std::shared_ptr<const codegen::KernelPlan> plan_;
   std::span<const codegen::HostSymbol> symbols_;

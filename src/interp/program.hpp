@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/jit.hpp"
+#include "codegen/native.hpp"
 #include "interp/handlers.hpp"
 
 namespace warploom::interp {
@@ -58,6 +59,12 @@ struct Program {
   std::vector<ir::ValueId> zero_at_entry;  // may be read before they are written
   std::uint32_t local_bytes = 0;
   std::vector<void*> callees;  // of calls kept in the IR
+  struct NativeStep {
+    codegen::NativeFunction function = nullptr;
+    std::uint64_t what = 0;
+    std::uint8_t rows = 0;
+  };
+  std::vector<NativeStep> native_steps;
 };
 
 // nullptr when the kernel needs something that the interpreter does not have.

@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "ir/copies.hpp"
 #include "ir/synthetic.hpp"
 
 namespace warploom::ir {
@@ -221,6 +222,7 @@ class Flattener {
         continue;
       } else {
         WL_TRY(resolve_symbols(fn, scope, flat, is_kernel));
+        if (split_copy(f_, flat, code_)) continue;
       }
       code_.insts.push_back(std::move(flat));
     }
@@ -255,7 +257,7 @@ class Flattener {
       flat.inst.variable[k] = id;
     }
     // In a device function, and for the scratch of a call, parameter space is the thread's own memory.
-    if (p.has(isa::Mod::param) && p.op != isa::Op::cvta) {
+    if (p.has(isa::Mod::param) && (p.op == isa::Op::ld || p.op == isa::Op::st)) {
       const std::size_t k = p.op == isa::Op::st ? 0 : 1;
       const std::int32_t id = k < flat.inst.variable.size() ? flat.inst.variable[k] : -1;
       const bool local =

@@ -53,11 +53,12 @@ struct Value {
 };
 
 struct Inst {
-  ptx::Instr p;  // register numbers are value ids
-  std::int32_t site = -1;
+  ptx::Instr p;                              // register numbers are value ids
+  std::int32_t site = -1, second_site = -1;  // of an instruction that reads and writes memory: the read, the write
   // Of a symbol or address operand: which variable, -1 otherwise. See Function::variables.
   std::vector<std::int32_t> variable;
   std::int32_t source = -1;  // index into Function::sources
+  bool async = false;        // part of a copy that is made at once here, and behind the thread's back by hardware
 };
 
 // Where an instruction comes from, outermost last.

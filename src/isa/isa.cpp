@@ -11,9 +11,9 @@ namespace {
 
 static_assert(std::size(kRows) == kOpCount && std::size(kModNames) == kModCount);
 
-constexpr std::array<std::string_view, 13> kFlowNames = {"pure",      "load",  "store",  "atomic", "barrier",
+constexpr std::array<std::string_view, 14> kFlowNames = {"pure",      "load",  "store",  "atomic", "barrier",
                                                          "warp_sync", "fence", "branch", "call",   "exit",
-                                                         "trap",      "hint",  "clock"};
+                                                         "trap",      "hint",  "clock",  "native"};
 
 std::string json_string(std::string_view text) {
   std::string out = "\"";

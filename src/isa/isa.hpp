@@ -76,7 +76,8 @@ enum class Flow : std::uint8_t {
   exit,
   trap,
   hint,
-  clock
+  clock,
+  native  // a function of the host does it, for all lanes at once
 };
 
 struct Form {

@@ -29,7 +29,8 @@ struct Site {
   std::string text;    // the PTX instruction as printed
   isa::Space space{};  // of an access; generic accesses are counted in the space of their address
   AccessKind access{};
-  std::uint32_t bytes = 0;  // one thread's access, vectors included
+  std::uint32_t bytes = 0;  // one thread's access, vectors included; of a bulk copy its smallest piece
+  bool async = false;       // done by the time that a wait for it has ended, not before
 };
 
 // Counts of one site over one launch, all blocks together.

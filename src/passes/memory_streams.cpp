@@ -96,7 +96,7 @@ MemoryStreams find_memory_streams(const ir::Function& f) {
     for (const Inst& i : block.insts) {
       const isa::Flow flow = isa::row(i.p.op).flow;
       ordered = ordered || flow == isa::Flow::atomic || flow == isa::Flow::fence || flow == isa::Flow::call ||
-                ptx::is_ordered(i.p);
+                flow == isa::Flow::native || ptx::is_ordered(i.p);
       if (flow != isa::Flow::load || !is_global(i.p)) continue;
       const std::int32_t reg = i.p.operands[1].reg;
       const auto from = reg < 0 ? std::nullopt : walk.parameter(reg);

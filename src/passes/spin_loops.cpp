@@ -14,6 +14,7 @@ namespace {
 bool sees_others(const ptx::Instr& p) {
   switch (p.op) {
     case Op::atom: return true;
+    case Op::mbarrier: return p.has(Mod::test_wait) || p.has(Mod::try_wait);
     case Op::ld:
       return p.has(Mod::volatile_) || p.has(Mod::relaxed) || p.has(Mod::acquire) || p.has(Mod::mmio) || p.has(Mod::cv);
     default: return false;

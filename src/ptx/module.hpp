@@ -69,6 +69,8 @@ struct Instr {
 // Type of operand `index` as the table says (mul.wide's result is twice as wide as types[0]).
 isa::Type operand_type(const Instr& instr, std::size_t index);
 isa::Role operand_role(const Instr& instr, std::size_t index);
+// What the instruction does beside computing results: of its form where that differs from the row.
+isa::Flow flow_of(const Instr& instr);
 // State space named by the modifiers; generic when none is.
 isa::Space space_of(const Instr& instr);
 // 1, 2, 4 or 8 for .v2, .v4, .v8.

@@ -87,7 +87,39 @@ struct Match {
 
   bool relaxed() const {
     if (instr.op == isa::Op::cvt) return !std::any_of(std::begin(instr.types), std::end(instr.types), is_packed);
+    if (instr.has(isa::Mod::mbarrier__complete_tx__bytes)) return false;
     return instr.op == isa::Op::ld || instr.op == isa::Op::st || instr.op == isa::Op::ldu;
+  }
+
+  // Limits of constants, once a form fits: copies are of 4, 8 or 16 bytes, past L1 of 16 only; counts have 20 bits.
+  bool limits_ok(const isa::Form& form) {
+    using isa::Mod;
+    if (form.flow != isa::Flow::native) return true;
+    const bool bulk = instr.has(Mod::bulk);
+    for (std::size_t i = 0; i < instr.operands.size(); ++i) {
+      const Operand& o = instr.operands[i];
+      if (o.kind != Kind::imm) continue;
+      const isa::OperandSpec& spec =
+          form.operands[static_cast<std::size_t>(spec_index(form, i, instr.operands.size()))];
+      why = {};
+      if (instr.op == isa::Op::cp && spec.name == "size") {
+        if (bulk && o.imm % 16 != 0) return complain(i, "bulk copies are of a multiple of 16 bytes");
+        if (!bulk && instr.has(Mod::cg) && o.imm != 16) return complain(i, "with .cg copies are of 16 bytes");
+        if (!bulk && o.imm != 4 && o.imm != 8 && o.imm != 16) return complain(i, "copies are of 4, 8 or 16 bytes");
+      }
+      if (instr.op == isa::Op::cp && spec.name == "n" && !bulk && o.imm > instr.operands[2].imm)
+        return complain(i, "the source is no longer than the copy");
+      if (instr.op == isa::Op::st && spec.name == "size" && (o.imm % 8 != 0 || o.imm > 1U << 24))
+        return complain(i, "bulk stores are of a multiple of 8 bytes");
+      if (instr.op == isa::Op::st && spec.name == "zero" && o.imm != 0) return complain(i, "only zeros are stored");
+      const bool bytes = instr.has(Mod::expect_tx) || instr.has(Mod::complete_tx);
+      if (instr.op == isa::Op::mbarrier && spec.name == "n" && o.imm >> 63 == 0 &&
+          (o.imm >> 20 != 0 || (o.imm == 0 && !bytes)))
+        return complain(i, "an mbarrier counts from 1 to 1048575");
+      if (instr.op == isa::Op::mbarrier && spec.name == "s" && instr.has(Mod::parity) && o.imm > 1)
+        return complain(i, "the parity of a phase is 0 or 1");
+    }
+    return true;
   }
 
   // Barriers have numbers 0 to 15 and are met by whole warps.
@@ -256,6 +288,7 @@ bool select_form(const Decoded& decoded, Instr& instr, std::span<const Register>
   Match match{decoded, instr, registers, why};
   for (const isa::Form* form : decoded.forms) {
     if (!match.fits(*form)) continue;
+    if (!match.limits_ok(*form)) return false;
     instr.form = form;
     for (std::size_t i = 0; i < instr.operands.size(); ++i) {
       const Type type = operand_type(instr, i);
@@ -278,6 +311,8 @@ isa::Role operand_role(const Instr& instr, std::size_t index) {
   const int spec = spec_index(*instr.form, index, instr.operands.size());
   return spec < 0 ? isa::Role::src : instr.form->operands[static_cast<std::size_t>(spec)].role;
 }
+
+isa::Flow flow_of(const Instr& instr) { return instr.form != nullptr ? instr.form->flow : isa::row(instr.op).flow; }
 
 isa::Space space_of(const Instr& instr) {
   using isa::Mod;

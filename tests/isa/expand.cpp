@@ -87,9 +87,21 @@ class Writer {
     return isa::bits(types_[0]) == 16 ? Type::u32 : Type::u64;
   }
 
+  [[nodiscard]] int dimensions() const {
+    for (int d = 1; d < 5; ++d)
+      if (has(std::to_string(d) + "d")) return d;
+    return 5;
+  }
+
   [[nodiscard]] std::string address() const {
     if (has("param") || has("param::entry")) return row_.name == "st" ? "[outgoing]" : "[incoming]";
     if (has("param::func")) return row_.name == "st" ? "[outgoing]" : "[outgoing]";
+    if (has("tensor")) {
+      std::string out = "[%rd9, {%r1";
+      for (int d = 2; d <= 5; ++d)
+        if (dimensions() >= d) out += ", %r" + std::to_string(d);
+      return out + "}]";
+    }
     return "[%rd9]";
   }
 
@@ -113,7 +125,10 @@ class Writer {
         out += "|%p7";
       return out;
     }
+    if (spec.kinds == kSink) return "_";
     if (row_.name == "setmaxnreg") return "24";
+    if (row_.name == "cp" && spec.name == "size") return "16";
+    if (row_.name == "st" && spec.name == "zero") return "0";
     return row_.name == "applypriority" || row_.name == "discard" || row_.name == "fence" ? "128" : "1";
   }
 };

@@ -644,7 +644,9 @@ bool BlockState::release_barriers() {
   return released;
 }
 
-bool BlockState::in_shared(std::uint64_t address) const {
+bool BlockState::in_shared(std::uint64_t address) const { return in_own_shared(address); }
+
+bool BlockState::in_own_shared(std::uint64_t address) const {
   const auto start = reinterpret_cast<std::uint64_t>(window_);
   return address >= start && address < start + grid_->shared_bytes;
 }

@@ -106,8 +106,14 @@ class BlockState {
   [[nodiscard]] std::string where_warp(std::uint32_t warp) const;
   // Is the address inside memory that belongs to this block: shared window, local memory, parameters?
   [[nodiscard]] bool owns(std::uint64_t address, std::size_t bytes) const;
-  [[nodiscard]] bool in_shared(std::uint64_t address) const;
+  [[nodiscard]] bool in_shared(std::uint64_t address) const;  // of any block of the cluster
+  [[nodiscard]] bool in_own_shared(std::uint64_t address) const;
   [[nodiscard]] bool in_local(std::uint64_t address) const;
+
+  // The cluster this block belongs to: how many blocks, and where their shared memory lies in this block's window.
+  [[nodiscard]] std::uint32_t cluster_blocks() const { return 1; }
+  [[nodiscard]] std::uint64_t offset_in_cluster(std::uint64_t offset, std::uint32_t) const { return offset; }
+  [[nodiscard]] std::uint32_t rank_of_offset(std::uint64_t) const { return 0; }
 
   Grid& grid() { return *grid_; }
   // Called by generated code.

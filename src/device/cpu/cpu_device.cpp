@@ -61,24 +61,26 @@ observe::LaunchCounts collect(const codegen::KernelCode& code, const std::vector
     out.warp_instructions += (full + part) * insts.size();
     out.thread_instructions += (full * 32 + lanes) * insts.size();
     for (const ir::Inst& inst : insts) {
-      if (inst.site < 0) continue;
-      const auto s = static_cast<std::size_t>(inst.site);
-      const std::uint64_t* dynamic = &raw[layout.site(s)];
-      if (plan.sites[s].kind == observe::Site::Kind::branch) {
-        out.branch[s].executed = full + part;
-        out.branch[s].active_lanes = full * 32 + lanes;
-        out.branch[s].divergent = dynamic[0];
-        continue;
+      for (const std::int32_t site : {inst.site, inst.second_site}) {
+        if (site < 0) continue;
+        const auto s = static_cast<std::size_t>(site);
+        const std::uint64_t* dynamic = &raw[layout.site(s)];
+        if (plan.sites[s].kind == observe::Site::Kind::branch) {
+          out.branch[s].executed = full + part;
+          out.branch[s].active_lanes = full * 32 + lanes;
+          out.branch[s].divergent = dynamic[0];
+          continue;
+        }
+        if (plan.sites[s].kind != observe::Site::Kind::access) continue;
+        observe::AccessCounts& a = out.access[s];
+        const codegen::StaticCount& fixed = code.static_counts()[s];
+        a.requests = dynamic[0] + full * fixed.requests;
+        a.sectors = dynamic[1] + full * fixed.sectors;
+        a.ideal_sectors = dynamic[2] + full * fixed.ideal_sectors;
+        a.wavefronts = dynamic[3] + full * fixed.wavefronts;
+        a.ideal_wavefronts = dynamic[4] + full * fixed.ideal_wavefronts;
+        a.active_lanes = dynamic[5] + full * fixed.lanes;
       }
-      if (plan.sites[s].kind != observe::Site::Kind::access) continue;
-      observe::AccessCounts& a = out.access[s];
-      const codegen::StaticCount& fixed = code.static_counts()[s];
-      a.requests = dynamic[0] + full * fixed.requests;
-      a.sectors = dynamic[1] + full * fixed.sectors;
-      a.ideal_sectors = dynamic[2] + full * fixed.ideal_sectors;
-      a.wavefronts = dynamic[3] + full * fixed.wavefronts;
-      a.ideal_wavefronts = dynamic[4] + full * fixed.ideal_wavefronts;
-      a.active_lanes = dynamic[5] + full * fixed.lanes;
     }
   }
   return out;

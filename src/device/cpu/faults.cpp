@@ -104,6 +104,7 @@ std::optional<Diag> CpuDevice::replay(Grid& grid, std::uint64_t block, std::uint
   again.stream_from = grid.stream_from;
   again.start_conservative = true;
   again.order = grid.order;
+  again.resolve = grid.resolve;
   BlockState state;
   state.fault_address = fault_address;
   if (!state.bind(again, nullptr)) return std::nullopt;

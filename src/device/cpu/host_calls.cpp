@@ -9,6 +9,7 @@
 
 #include "device/cpu/block.hpp"
 #include "device/cpu/cpu_device.hpp"
+#include "device/cpu/native.hpp"
 #include "device/cpu/printf.hpp"
 
 using warploom::codegen::Exit;
@@ -312,7 +313,12 @@ std::span<const codegen::HostSymbol> host_symbols() {
       {"memset", reinterpret_cast<void*>(static_cast<void* (*)(void*, int, std::size_t)>(&std::memset))},
   };
 #undef WL_SYMBOL
-  return symbols;
+  static const std::vector<codegen::HostSymbol> all = [] {
+    std::vector<codegen::HostSymbol> out = symbols;
+    out.insert(out.end(), native_symbols().begin(), native_symbols().end());
+    return out;
+  }();
+  return all;
 }
 
 }  // namespace warploom::device
