@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
+#include "ir/call_graph.hpp"
 #include "ir/copies.hpp"
+#include "ir/frames.hpp"
 #include "ir/synthetic.hpp"
 
 namespace warploom::ir {
@@ -31,7 +34,22 @@ class Flattener {
       Variable v{p.name, Variable::Place::kernel_param, p.offset, p.bytes};
       kernel_scope_[p.name] = add_variable(v);
     }
+    auto calls = find_calls(module_, *f_.entry, [this](const ptx::Function& fn) { return body_of(fn); });
+    if (!calls) return std::move(calls.error());
+    calls_ = std::move(*calls);
+    if (calls_.allocates || !calls_.recursive.empty()) frames_.start();
     WL_TRY(expand(*f_.entry, kernel_scope_, -1, true));
+    std::vector<std::size_t> ends;
+    // More may be found while the code of some is written.
+    for (std::size_t k = 0; k < outlined_.size(); ++k) {
+      Frame& frame = *outlined_[k];
+      bind(frame.entry);
+      frame_ = &frame;
+      WL_TRY(expand(*frame.function, frame.scope, -1, false));
+      frames_.leave();
+      ends.push_back(code_.insts.size() - 1);
+    }
+    for (std::size_t k = 0; k < outlined_.size(); ++k) code_.insts[ends[k]].targets = outlined_[k]->sites;
     return std::move(code_);
   }
 
@@ -112,7 +130,7 @@ class Flattener {
   }
 
   // Variables of a body; static shared ones exist once however often the function is inlined.
-  void declare(const ptx::Function& fn, const ptx::Body& body, Scope& scope) {
+  void declare(const ptx::Function& fn, const ptx::Body& body, Scope& scope, bool has_frame) {
     for (const ptx::Variable& v : body.variables) {
       switch (v.space) {
         case isa::Space::shared: {
@@ -124,10 +142,8 @@ class Flattener {
         }
         case isa::Space::global:
         case isa::Space::constant: scope[v.name] = add_variable({v.name, Variable::Place::global, 0, v.bytes}); break;
-        default: {
-          const std::int32_t id = place_local(v.name, v.bytes, v.align);
-          scope[v.name] = id;
-        }
+        default:
+          if (!has_frame) scope[v.name] = place_local(v.name, v.bytes, v.align);
       }
     }
   }
@@ -168,15 +184,24 @@ class Flattener {
     auto body_result = body_of(fn);
     if (!body_result) return body_result.error();
     const ptx::Body& body = **body_result;
-    if (std::find(stack_.begin(), stack_.end(), &fn) != stack_.end())
-      return error(ErrorId::unsupported_instruction, fn, fn.line,
-                   "recursive call of " + fn.name + " is not supported yet", "turn the recursion into a loop");
-    stack_.push_back(&fn);
+    const bool has_frame = frame_ != nullptr && frame_->function == &fn;
 
     Scope scope = params;
-    declare(fn, body, scope);
-    const auto first_value = static_cast<std::int32_t>(f_.values.size());
-    for (const ptx::Register& r : body.registers) f_.values.push_back({r.type, r.name, 0, false});
+    declare(fn, body, scope, has_frame);
+    std::int32_t first_value = has_frame ? frame_->first_value : static_cast<std::int32_t>(f_.values.size());
+    if (!has_frame)
+      for (const ptx::Register& r : body.registers) f_.values.push_back({r.type, r.name, 0, false});
+    const auto in_registers = std::exchange(in_registers_, {});
+    const auto move_registers = [&](bool results) {
+      for (const InRegister& r : in_registers)
+        if (r.is_result == results) pass_in_register(body, first_value, r);
+    };
+    move_registers(false);
+    const bool allocates =
+        !is_kernel && !has_frame && std::any_of(body.instrs.begin(), body.instrs.end(), [](const auto& p) {
+          return p.op == isa::Op::alloca || p.op == isa::Op::stackrestore;
+        });
+    const ValueId stack = allocates ? frames_.mark() : -1;
 
     std::unordered_map<std::string, std::int32_t> label_ids;
     std::multimap<std::uint32_t, std::int32_t> at;
@@ -209,6 +234,10 @@ class Flattener {
         WL_TRY(expand_call(fn, body, scope, std::move(flat)));
         continue;
       }
+      if (p.op == isa::Op::alloca || p.op == isa::Op::stacksave || p.op == isa::Op::stackrestore) {
+        frames_.allocate(flat);
+        continue;
+      }
       if (p.op == isa::Op::bra) {
         flat.targets = {label_ids.at(p.operands.at(0).symbol)};
       } else if (p.op == isa::Op::brx) {
@@ -229,12 +258,13 @@ class Flattener {
     for (auto [it, last] = at.equal_range(static_cast<std::uint32_t>(body.instrs.size())); it != last; ++it)
       bind(it->second);
     bind(end);
+    move_registers(true);
+    if (allocates) frames_.release(stack);
     if (is_kernel) {
       FlatInst exit;
       exit.inst.p.op = isa::Op::exit;
       code_.insts.push_back(std::move(exit));
     }
-    stack_.pop_back();
     return {};
   }
 
@@ -255,6 +285,7 @@ class Flattener {
         return error(ErrorId::unresolved_symbol, fn, p.line, "symbol '" + o.symbol + "' is not defined",
                      "link the module that defines it");
       flat.inst.variable[k] = id;
+      if (in_frame(id)) frames_.name_in_frame(flat, k);
     }
     // In a device function, and for the scratch of a call, parameter space is the thread's own memory.
     if (p.has(isa::Mod::param) && (p.op == isa::Op::ld || p.op == isa::Op::st)) {
@@ -291,9 +322,9 @@ class Flattener {
     if (p.guard >= 0) code_.insts.push_back(make_branch(after, p.guard, !p.guard_negated));
 
     if (callee->kind != Operand::Kind::reg) {
-      const ptx::Function* target = module_.find_function(callee->symbol);
+      const ptx::Function* target = called_function(module_, callee->symbol);
       if (target != nullptr && target->has_body) {
-        WL_TRY(inline_call(caller, scope, *target, returns, args, flat.inst.source, p.line));
+        WL_TRY(direct_call(caller, scope, *target, returns, args, flat.inst));
       } else {
         flat.inst.p.guard = -1;
         WL_TRY(builtin_call(caller, scope, flat, callee->symbol, returns, args));
@@ -305,9 +336,7 @@ class Flattener {
                      "declare the prototype");
       std::vector<const ptx::Function*> candidates;
       for (const ptx::Function& c : module_.functions)
-        if (!c.is_entry && c.has_body && matches(c, it->second) &&
-            std::find(stack_.begin(), stack_.end(), &c) == stack_.end())
-          candidates.push_back(&c);
+        if (!c.is_entry && c.has_body && matches(c, it->second)) candidates.push_back(&c);
       for (const ptx::Function* c : candidates) {
         const std::int32_t next = new_label();
         const auto pred = static_cast<std::int32_t>(f_.values.size());
@@ -329,7 +358,7 @@ class Flattener {
         set_form(test.inst.p);
         code_.insts.push_back(std::move(test));
         code_.insts.push_back(make_branch(next, pred, true));
-        WL_TRY(inline_call(caller, scope, *c, returns, args, flat.inst.source, p.line));
+        WL_TRY(direct_call(caller, scope, *c, returns, args, flat.inst));
         code_.insts.push_back(make_branch(after, -1, false));
         bind(next);
       }
@@ -337,51 +366,145 @@ class Flattener {
       trap.inst.p.op = isa::Op::trap;
       trap.inst.p.line = p.line;
       trap.inst.source = flat.inst.source;
+      trap.inst.reason = Inst::Reason::no_function;
       code_.insts.push_back(std::move(trap));
     }
     bind(after);
     return {};
   }
 
-  static bool matches(const ptx::Function& fn, const ptx::Prototype& proto) {
-    const auto same = [](const std::vector<ptx::Param>& a, const std::vector<ptx::Param>& b) {
-      if (a.size() != b.size()) return false;
-      for (std::size_t i = 0; i < a.size(); ++i)
-        if (a[i].bytes != b[i].bytes) return false;
-      return true;
-    };
-    return same(fn.params, proto.params) && same(fn.returns, proto.returns);
+  [[nodiscard]] bool in_frame(std::int32_t variable) const {
+    return f_.variables[static_cast<std::size_t>(variable)].place == Variable::Place::frame;
   }
 
-  Result<void> inline_call(const ptx::Function& caller, const Scope& scope, const ptx::Function& callee,
-                           const Operand* returns, const Operand* args, std::int32_t source_id, std::uint32_t line) {
+  // A parameter that is a register of the function's body.
+  struct InRegister {
+    std::string name;
+    Operand actual;
+    bool is_result = false;
+    std::int32_t source = -1;
+  };
+
+  void pass_in_register(const ptx::Body& body, std::int32_t first_value, const InRegister& r) {
+    for (std::size_t k = 0; k < body.registers.size(); ++k) {
+      if (body.registers[k].name != r.name) continue;
+      Operand formal;
+      formal.reg = first_value + static_cast<std::int32_t>(k);
+      FlatInst move;
+      move.inst.source = r.source;
+      move.inst.p.op = isa::Op::mov;
+      move.inst.p.types[move.inst.p.type_count++] = body.registers[k].type;
+      move.inst.p.operands = r.is_result ? std::vector{r.actual, formal} : std::vector{formal, r.actual};
+      move.inst.variable = {-1, -1};
+      set_form(move.inst.p);
+      code_.insts.push_back(std::move(move));
+      return;
+    }
+  }
+
+  // A register or constant that is passed where the function has a variable goes through one.
+  std::int32_t variable_for(const ptx::Param& formal, const Operand& actual, bool is_result, const Inst& at) {
+    const std::int32_t id = place_local("%passed", formal.bytes, std::max(formal.align, formal.bytes));
+    if (!is_result) access_passed(id, formal, actual, false, at);
+    return id;
+  }
+  void access_passed(std::int32_t id, const ptx::Param& formal, const Operand& actual, bool is_load, const Inst& at) {
+    FlatInst flat;
+    flat.inst.source = at.source;
+    ptx::Instr& p = flat.inst.p;
+    p.op = is_load ? isa::Op::ld : isa::Op::st;
+    p.line = at.p.line;
+    p.types[p.type_count++] = formal.bytes == 1   ? isa::Type::b8
+                              : formal.bytes == 2 ? isa::Type::b16
+                              : formal.bytes == 4 ? isa::Type::b32
+                                                  : isa::Type::b64;
+    p.mods.set(static_cast<std::size_t>(isa::Mod::local));
+    Operand address;
+    address.kind = Operand::Kind::address;
+    address.symbol = "%passed";
+    p.operands = is_load ? std::vector{actual, address} : std::vector{address, actual};
+    flat.inst.variable = is_load ? std::vector{-1, id} : std::vector{id, -1};
+    set_form(p);
+    code_.insts.push_back(std::move(flat));
+  }
+
+  Result<void> direct_call(const ptx::Function& caller, const Scope& scope, const ptx::Function& callee,
+                           const Operand* returns, const Operand* args, const Inst& at) {
+    const bool outlined = calls_.recursive.contains(&callee);
     Scope inner;
-    const auto pass = [&](const std::vector<ptx::Param>& formal, const Operand* actual) -> Result<void> {
+    std::vector<Frames::Passed> passed[2];
+    std::vector<std::pair<const ptx::Param*, const Operand*>> results_in_registers;
+    std::vector<InRegister> in_registers;
+    const auto pass = [&](const std::vector<ptx::Param>& formal, const Operand* actual,
+                          bool is_result) -> Result<void> {
       const std::size_t count = actual == nullptr ? 0 : actual->elements.size();
       if (count != formal.size())
-        return error(ErrorId::ptx_invalid, caller, line,
+        return error(ErrorId::ptx_invalid, caller, at.p.line,
                      "call of " + callee.name + " passes " + std::to_string(count) + " values, it declares " +
                          std::to_string(formal.size()),
                      "match the declaration");
       for (std::size_t i = 0; i < count; ++i) {
-        auto it = scope.find(actual->elements[i].symbol);
-        if (it == scope.end())
-          return error(ErrorId::ptx_undefined_name, caller, line,
+        const Operand& o = actual->elements[i];
+        const bool value = o.kind == Operand::Kind::reg ||
+                           (!is_result && (o.kind == Operand::Kind::imm || o.kind == Operand::Kind::imm_f32 ||
+                                           o.kind == Operand::Kind::imm_f64));
+        if (formal[i].in_register && value && !outlined) {
+          in_registers.push_back({formal[i].name, o, is_result, at.source});
+          continue;
+        }
+        auto it = o.symbol.empty() ? scope.end() : scope.find(o.symbol);
+        std::int32_t id = it == scope.end() ? -1 : it->second;
+        if (id < 0 && value && formal[i].bytes <= 8 && !formal[i].in_register) {
+          id = variable_for(formal[i], o, is_result, at);
+          if (is_result) results_in_registers.emplace_back(&formal[i], &o);
+        }
+        if (id < 0 || formal[i].in_register)
+          return error(ErrorId::ptx_undefined_name, caller, at.p.line,
                        "call of " + callee.name + " passes something that is no .param variable",
                        "pass .param variables, as compilers do");
-        inner[formal[i].name] = it->second;
+        inner[formal[i].name] = id;
+        passed[is_result ? 1 : 0].push_back({id, &formal[i]});
       }
       return {};
     };
-    WL_TRY(pass(callee.params, args));
-    WL_TRY(pass(callee.returns, returns));
-    return expand(callee, inner, source_id, false);
+    WL_TRY(pass(callee.params, args, false));
+    WL_TRY(pass(callee.returns, returns, true));
+    if (outlined) {
+      auto frame = frame_of(callee);
+      if (!frame) return std::move(frame.error());
+      frames_.call(**frame, frame_, passed[0], passed[1], at);
+    } else {
+      in_registers_ = std::move(in_registers);
+      WL_TRY(expand(callee, inner, at.source, false));
+    }
+    for (const auto& [formal, actual] : results_in_registers)
+      access_passed(inner.at(formal->name), *formal, *actual, true, at);
+    return {};
+  }
+
+  Result<Frame*> frame_of(const ptx::Function& fn) {
+    for (const auto& frame : outlined_)
+      if (frame->function == &fn) return frame.get();
+    auto body = body_of(fn);
+    if (!body) return std::move(body.error());
+    auto frame = std::make_unique<Frame>();
+    frame->function = &fn;
+    frame->body = *body;
+    frame->entry = new_label();
+    frames_.lay_out(*frame);
+    outlined_.push_back(std::move(frame));
+    return outlined_.back().get();
   }
 
   // vprintf, malloc, free, __assertfail: kept as calls whose operands are the scratch variables.
   Result<void> builtin_call(const ptx::Function& caller, const Scope& scope, FlatInst flat, const std::string& name,
                             const Operand* returns, const Operand* args) {
     const auto it = provided().find(name);
+    if (it == provided().end() && (name.starts_with("__cudaCDP") || name.starts_with("cudaGraphSetConditional")))
+      return error(
+          ErrorId::unsupported_instruction, caller, flat.inst.p.line,
+          "'" + name + "' is not supported: kernels that launch kernels (CUDA dynamic parallelism) are not modelled",
+          "launch the kernel from the host");
     if (it == provided().end())
       return error(ErrorId::unresolved_symbol, caller, flat.inst.p.line,
                    "external function '" + name + "' is not defined", "link the module that defines it");
@@ -397,8 +520,9 @@ class Flattener {
         Operand o;
         o.kind = Operand::Kind::address;
         o.symbol = list->elements[i].symbol;
-        operands.push_back(o);
-        variables.push_back(v->second);
+        const bool framed = in_frame(v->second);
+        operands.push_back(framed ? frames_.frame_address(v->second) : o);
+        variables.push_back(framed ? -1 : v->second);
       }
       return true;
     };
@@ -414,10 +538,14 @@ class Flattener {
   Function& f_;
   const ptx::Module& module_;
   FlatCode code_;
+  Frames frames_{f_, code_};
+  CallGraph calls_;
+  std::vector<std::unique_ptr<Frame>> outlined_;
+  const Frame* frame_ = nullptr;  // of the function whose code is written, none in the kernel's
   Scope kernel_scope_;
   Scope globals_;
   std::map<const ptx::Function*, std::shared_ptr<ptx::Body>> bodies_;
-  std::vector<const ptx::Function*> stack_;
+  std::vector<InRegister> in_registers_;  // of the function that is about to be expanded
 };
 
 }  // namespace

@@ -58,7 +58,9 @@ struct Inst {
   // Of a symbol or address operand: which variable, -1 otherwise. See Function::variables.
   std::vector<std::int32_t> variable;
   std::int32_t source = -1;  // index into Function::sources
-  bool async = false;        // part of a copy that is made at once here, and behind the thread's back by hardware
+  enum class Reason : std::uint8_t { none, stack_overflow, no_function };
+  Reason reason = Reason::none;  // of a trap that stands for an error
+  bool async = false;            // part of a copy that is made at once here, and behind the thread's back by hardware
 };
 
 // Where an instruction comes from, outermost last.
@@ -82,7 +84,8 @@ struct Block {
 };
 
 struct Variable {
-  enum class Place : std::uint8_t { global, shared, dynamic_shared, local, kernel_param, function };
+  // frame: of a function that is not inlined; no instruction names it any more.
+  enum class Place : std::uint8_t { global, shared, dynamic_shared, local, kernel_param, function, frame };
   std::string name;
   Place place{};
   std::uint64_t offset =
@@ -111,7 +114,8 @@ struct Function {
   [[nodiscard]] std::uint32_t dynamic_shared_offset() const {
     return (shared_bytes + dynamic_shared_align - 1) / dynamic_shared_align * dynamic_shared_align;
   }
-  std::uint32_t local_bytes = 0;  // per thread
+  std::uint32_t local_bytes = 0;  // per thread, the stack included
+  std::uint32_t stack_bytes = 0;  // of calls that are not inlined, and for alloca
   std::uint32_t barriers = 0;
 
   // Filled by passes.

@@ -226,9 +226,27 @@ std::uint32_t warploom_sectors(const std::uint64_t* addresses, std::uint32_t byt
 }
 
 void warploom_trap(WarpContext* c, std::uint32_t mask, std::int32_t block, std::int32_t index) {
-  static_cast<warploom::device::BlockState*>(c->block)->fail_at(
-      c->warp, mask, warploom::ErrorId::device_trap, "the kernel executed trap", "find the condition that leads there",
-      block, static_cast<std::size_t>(index));
+  using warploom::ErrorId;
+  using Reason = warploom::ir::Inst::Reason;
+  auto* b = static_cast<warploom::device::BlockState*>(c->block);
+  const auto& inst =
+      b->grid().code->plan().f().blocks[static_cast<std::size_t>(block)].insts[static_cast<std::size_t>(index)];
+  const auto fail = [&](ErrorId id, std::string what, std::string remedy) {
+    b->fail_at(c->warp, mask, id, std::move(what), std::move(remedy), block, static_cast<std::size_t>(index));
+  };
+  switch (inst.reason) {
+    case Reason::stack_overflow:
+      fail(ErrorId::stack_overflow,
+           fmt::format("calls that are not inlined and alloca need more than the {} bytes of a thread's stack",
+                       b->grid().code->plan().f().stack_bytes),
+           "end the recursion earlier, or turn it into a loop with memory of its own");
+      break;
+    case Reason::no_function:
+      fail(ErrorId::device_trap, "an indirect call to an address that is no function of its prototype",
+           "call the address of a function with the parameters that the prototype declares");
+      break;
+    default: fail(ErrorId::device_trap, "the kernel executed trap", "find the condition that leads there");
+  }
 }
 
 // `known` addresses are given: one, by which all active lanes are off alike, or all 32.

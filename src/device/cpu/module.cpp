@@ -217,7 +217,7 @@ Result<observe::KernelFacts> CpuKernel::facts() {
   facts.name = function_.name;
   facts.demangled = demangle(function_.name);
   facts.static_shared_bytes = (*f)->shared_bytes;
-  facts.local_bytes = (*f)->local_bytes;
+  facts.local_bytes = (*f)->local_bytes - (*f)->stack_bytes;
   facts.registers_estimate = passes::register_estimate(**f);
   facts.barriers = (*f)->barriers;
   add_double_arithmetic(**f, facts);
