@@ -26,13 +26,16 @@ struct ModuleState;
 struct KernelState;
 }  // namespace detail
 
-/// Shape and place of a launch: {grid, block, shared_bytes, stream, cooperative} (cuLaunchKernel).
+/// Shape and place of a launch: {grid, block, shared_bytes, stream, cooperative, cluster} (cuLaunchKernel).
 struct LaunchConfig {
   Dim3 grid;                       ///< blocks
   Dim3 block;                      ///< threads in a block
   std::uint32_t shared_bytes = 0;  ///< dynamic shared memory for each block
   std::optional<Stream> stream{};  ///< none: the default stream
   bool cooperative = false;        ///< all blocks resident together, so that they may wait for each other
+  /// Blocks of a cluster, which are resident together and see each other's shared memory (PTX ISA section 2.2.2);
+  /// at most 16. None: what the kernel's own .reqnctapercluster says, else no clusters.
+  std::optional<Dim3> cluster{};
 };
 
 /// One kernel argument: `bytes` bytes at `data`, read during the call.

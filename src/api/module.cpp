@@ -106,6 +106,8 @@ const device::Launch& prepare_launch(runtime::Context& context, const detail::De
   launch.block = {config.block.x, config.block.y, config.block.z};
   launch.shared_bytes = config.shared_bytes;
   launch.cooperative = config.cooperative;
+  launch.cluster = {0, 0, 0};
+  if (config.cluster) launch.cluster = {config.cluster->x, config.cluster->y, config.cluster->z};
   pack(kernel, arguments, owner, launch.params);
   api::checked(context.device().check_launch(kernel, launch));
   return launch;

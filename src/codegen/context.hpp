@@ -70,6 +70,13 @@ struct WarpContext {
   std::uint32_t shared_bytes = 0, dynamic_shared_bytes = 0;
   std::uint32_t smid = 0;
   std::uint64_t grid_id = 0;
+  std::uint64_t workspace = 0;  // of a cooperative grid, for its barrier; %envreg1 and %envreg2
+  std::uint32_t clusterid[3] = {}, nclusterid[3] = {}, cluster_ctaid[3] = {}, cluster_nctaid[3] = {};
+  std::uint32_t cluster_rank = 0, cluster_blocks = 1, explicit_cluster = 0;
+  std::uint32_t cluster_arrived = 0;               // lanes that have come to the cluster's barrier and not left it
+  std::uint32_t cluster_parity = 0;                // by lane: of the barrier's phase when it came
+  std::uint32_t total_shared = 0, all_shared = 0;  // rounded, without and with what the system keeps
+  std::uint32_t sm_count = 1, warps_per_sm = 1;
   std::uint32_t tid_base[3] = {};  // what is left of %tid after its lane pattern is taken off
   alignas(64) std::uint32_t tid[3][32] = {};
 };

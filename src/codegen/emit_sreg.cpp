@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <map>
 
+#include "codegen/block_registers.hpp"
 #include "codegen/emitter.hpp"
 #include "ir/cfg.hpp"
 
@@ -48,10 +49,8 @@ llvm::Value* Emitter::special_register(const std::string& name, Type type, bool 
   if (name.starts_with("%nctaid")) return u32_field(offsetof(WarpContext, nctaid) + axis_of(name) * 4);
   if (name.starts_with("%ctaid")) return u32_field(offsetof(WarpContext, ctaid) + axis_of(name) * 4);
   if (name == "%warpid") return widen(field(offsetof(WarpContext, warp), b_.getInt32Ty(), true), Type::u32);
-  if (name == "%nwarpid") return u32_field(offsetof(WarpContext, warps));
   if (name == "%smid") return u32_field(offsetof(WarpContext, smid));
   if (name == "%dynamic_smem_size") return u32_field(offsetof(WarpContext, dynamic_shared_bytes));
-  if (name == "%total_smem_size" || name == "%aggr_smem_size") return u32_field(offsetof(WarpContext, shared_bytes));
   if (name == "%gridid") return widen(block_field(offsetof(WarpContext, grid_id), b_.getInt64Ty()), Type::u64);
   if (name == ir::kBarrierPopc) return widen(field(offsetof(WarpContext, barrier_popc), b_.getInt32Ty()), Type::u32);
   if (name == ir::kBarrierAnd || name == ir::kBarrierOr) {
@@ -71,14 +70,15 @@ llvm::Value* Emitter::special_register(const std::string& name, Type type, bool 
     if (name == "%globaltimer_hi") t = b_.CreateLShr(t, 32);
     return widen(t, Type::u64);
   }
-  // %cluster_*: a grid without clusters is made of clusters of one block.
-  static const std::map<std::string, std::uint32_t> kFixed = {
-      {"%nsmid", 1}, {"%is_explicit_cluster", 0}, {"%cluster_ctarank", 0}, {"%cluster_nctarank", 1}};
-  if (auto it = kFixed.find(name); it != kFixed.end()) return widen(b_.getInt32(it->second), Type::u32);
-  if (name.starts_with("%cluster_ctaid")) return widen(b_.getInt32(0), Type::u32);
-  if (name.starts_with("%cluster_nctaid")) return widen(b_.getInt32(1), Type::u32);
-  if (name.starts_with("%clusterid")) return u32_field(offsetof(WarpContext, ctaid) + axis_of(name) * 4);
-  if (name.starts_with("%nclusterid")) return u32_field(offsetof(WarpContext, nctaid) + axis_of(name) * 4);
+  if (name == ir::kClusterReady) {
+    Value* ready = to_lane_bits(call_host("warploom_cluster_ready", b_.getInt32Ty(), {ctx_}));
+    return convert(ready, Type::pred, type);
+  }
+  if (const auto at = block_register(name)) {
+    if (name == "%is_explicit_cluster")
+      return widen(b_.CreateICmpNE(block_field(*at, b_.getInt32Ty()), b_.getInt32(0)), Type::pred);
+    return u32_field(*at);
+  }
   return widen(b_.getInt32(0), Type::u32);  // %envreg, %pm: nothing sets them
 }
 

@@ -61,7 +61,8 @@ struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::uint32_t shared_bytes = 0;
   bool cooperative = false;
-  std::vector<std::byte> params;  // laid out as Kernel::params() says
+  std::array<std::uint32_t, 3> cluster{0, 0, 0};  // blocks of a cluster; zeros: what the kernel itself asks for
+  std::vector<std::byte> params;                  // laid out as Kernel::params() says
 };
 
 // A checked launch that may run many times, with everything looked up that does not change in between.

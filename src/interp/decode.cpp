@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstring>
 
+#include "codegen/block_registers.hpp"
 #include "interp/decoder.hpp"
 #include "interp/memory.hpp"
 #include "interp/moves.hpp"
+#include "interp/warp.hpp"
 #include "ir/cfg.hpp"
 #include "ir/webs.hpp"
 
@@ -354,10 +356,8 @@ Ref Decoder::special(const std::string& name, Type type) {
   if (name.starts_with("%nctaid")) return field(offsetof(WarpContext, nctaid) + axis() * 4);
   if (name.starts_with("%ctaid")) return field(offsetof(WarpContext, ctaid) + axis() * 4);
   if (name == "%warpid") return field(offsetof(WarpContext, warp));
-  if (name == "%nwarpid") return field(offsetof(WarpContext, warps));
   if (name == "%smid") return field(offsetof(WarpContext, smid));
   if (name == "%dynamic_smem_size") return field(offsetof(WarpContext, dynamic_shared_bytes));
-  if (name == "%total_smem_size" || name == "%aggr_smem_size") return field(offsetof(WarpContext, shared_bytes));
   if (name == "%gridid") return field(offsetof(WarpContext, grid_id), 64);
   if (name == ir::kBarrierPopc) return field(offsetof(WarpContext, barrier_popc));
   if (name == ir::kBarrierAnd || name == ir::kBarrierOr) {
@@ -372,11 +372,20 @@ Ref Decoder::special(const std::string& name, Type type) {
   if (name == "%clock64" || name == "%clock") return time(clock_handler(), 0);
   if (name == "%clock_hi") return time(clock_handler(), 32);
   if (name.starts_with("%globaltimer")) return time(timer_handler(), name == "%globaltimer_hi" ? 32 : 0);
-  if (name == "%nsmid" || name == "%cluster_nctarank" || name.starts_with("%cluster_nctaid")) return number(1);
-  if (name == "%is_explicit_cluster" || name == "%cluster_ctarank" || name.starts_with("%cluster_ctaid"))
-    return number(0);
-  if (name.starts_with("%clusterid")) return field(offsetof(WarpContext, ctaid) + axis() * 4);
-  if (name.starts_with("%nclusterid")) return field(offsetof(WarpContext, nctaid) + axis() * 4);
+  if (name == ir::kClusterReady) {
+    Step s = make(cluster_ready_handler());
+    s.ref[0] = temporary(1);
+    add_plain(s);
+    return as(s.ref[0], 1);
+  }
+  if (const auto at = codegen::block_register(name)) {
+    if (name != "%is_explicit_cluster") return field(*at);
+    Step s = make(field_pred_handler());
+    s.imm = *at;
+    s.ref[0] = temporary(1);
+    add_plain(s);
+    return as(s.ref[0], 1);
+  }
   return number(0);
 }
 
@@ -614,6 +623,7 @@ std::shared_ptr<const Program> Decoder::run() {
   native("warploom_misaligned", out_->natives.misaligned);
   native("warploom_assertfail", out_->natives.assertfail);
   native("warploom_arrive", out_->natives.arrive);
+  native("warploom_cluster_ready", out_->natives.cluster_ready);
   const std::size_t values = f().values.size();
   for (std::size_t v = 0; v < values; ++v)
     if (plan_->crosses[v] && isa::bits(plan_->storage[v]) > 64) fail();

@@ -44,6 +44,7 @@ struct Natives {
   void (*assertfail)(WarpContext*, std::uint32_t, std::int32_t, std::int32_t, const std::uint64_t*,
                      const std::uint64_t*, const std::uint32_t*, const std::uint64_t*) = nullptr;
   void (*arrive)(WarpContext*, std::int32_t, std::int32_t, std::uint32_t) = nullptr;
+  std::uint32_t (*cluster_ready)(WarpContext*) = nullptr;
 };
 
 struct Program {

@@ -94,6 +94,8 @@ void redux(State* st, const Step* s) {
   if (s->ref[0] != kNoRef) std::memcpy(lanes_of<u32>(st, s->ref[0]), out, sizeof out);
 }
 
+void cluster_ready(State* st, const Step* s) { predicate(st, s->ref[0]) = st->program->natives.cluster_ready(st->ctx); }
+
 void trap(State* st, const Step* s) {
   st->program->natives.trap(st->ctx, st->lanes, s->block, static_cast<std::int32_t>(s->index));
   st->stopped = true;
@@ -157,6 +159,7 @@ Run activemask_handler() { return activemask; }
 Run elect_handler() { return elect; }
 Run match_handler() { return match; }
 Run redux_handler() { return redux; }
+Run cluster_ready_handler() { return cluster_ready; }
 Run trap_handler() { return trap; }
 Run arrive_handler() { return arrive; }
 Run call_handler() { return call; }

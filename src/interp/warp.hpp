@@ -19,6 +19,9 @@ Run match_handler();
 // Step::ref: result, 64-bit values, members. Step::what: kind, sign in the second byte.
 Run redux_handler();
 
+// Step::ref: a predicate.
+Run cluster_ready_handler();
+
 Run trap_handler();
 // Step::ref: number, count.
 Run arrive_handler();

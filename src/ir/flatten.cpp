@@ -8,6 +8,7 @@
 
 #include "ir/call_graph.hpp"
 #include "ir/copies.hpp"
+#include "ir/device_functions.hpp"
 #include "ir/frames.hpp"
 #include "ir/synthetic.hpp"
 
@@ -74,7 +75,8 @@ class Flattener {
   Result<std::shared_ptr<ptx::Body>> body_of(const ptx::Function& fn) {
     auto it = bodies_.find(&fn);
     if (it != bodies_.end()) return it->second;
-    auto body = ptx::parse_body(module_, fn);
+    const ptx::Module& own = device_functions();
+    auto body = ptx::parse_body(own.find_function(fn.name) == &fn ? own : module_, fn);
     if (body) bodies_[&fn] = *body;
     return body;
   }
@@ -234,6 +236,10 @@ class Flattener {
         WL_TRY(expand_call(fn, body, scope, std::move(flat)));
         continue;
       }
+      if (p.op == isa::Op::barrier && p.has(isa::Mod::cluster) && p.has(isa::Mod::wait)) {
+        wait_for_cluster(flat);
+        continue;
+      }
       if (p.op == isa::Op::alloca || p.op == isa::Op::stacksave || p.op == isa::Op::stackrestore) {
         frames_.allocate(flat);
         continue;
@@ -266,6 +272,31 @@ class Flattener {
       code_.insts.push_back(std::move(exit));
     }
     return {};
+  }
+
+  // A loop that asks until the phase is over: others run at its back edge.
+  void wait_for_cluster(const FlatInst& flat) {
+    const ptx::Instr& p = flat.inst.p;
+    const std::int32_t after = new_label(), again = new_label();
+    if (p.guard >= 0) code_.insts.push_back(make_branch(after, p.guard, !p.guard_negated));
+    bind(again);
+    const auto ready = static_cast<std::int32_t>(f_.values.size());
+    f_.values.push_back({isa::Type::pred, kClusterReady, 0, false});
+    FlatInst ask;
+    ask.inst.source = flat.inst.source;
+    ask.inst.p.op = isa::Op::mov;
+    ask.inst.p.line = p.line;
+    ask.inst.p.types[ask.inst.p.type_count++] = isa::Type::pred;
+    Operand d, state;
+    d.reg = ready;
+    state.kind = Operand::Kind::sreg;
+    state.symbol = kClusterReady;
+    ask.inst.p.operands = {d, state};
+    ask.inst.variable = {-1, -1};
+    set_form(ask.inst.p);
+    code_.insts.push_back(std::move(ask));
+    code_.insts.push_back(make_branch(again, ready, true));
+    bind(after);
   }
 
   static void rebase(Operand& o, std::int32_t first) {
@@ -323,6 +354,7 @@ class Flattener {
 
     if (callee->kind != Operand::Kind::reg) {
       const ptx::Function* target = called_function(module_, callee->symbol);
+      if (target == nullptr || !target->has_body) target = device_functions().find_function(callee->symbol);
       if (target != nullptr && target->has_body) {
         WL_TRY(direct_call(caller, scope, *target, returns, args, flat.inst));
       } else {

@@ -134,6 +134,8 @@ struct Function {
 inline constexpr const char* kBarrierPopc = "%barrier_popc";
 inline constexpr const char* kBarrierAnd = "%barrier_and";
 inline constexpr const char* kBarrierOr = "%barrier_or";
+// Whether the phase of the cluster's barrier in which the lane arrived is over.
+inline constexpr const char* kClusterReady = "%cluster_ready";
 
 // Values an instruction reads and writes. A guarded write is also a read: lanes that skip it keep the old value.
 void for_each_use(const Inst& inst, const std::function<void(ValueId)>& f);

@@ -187,7 +187,7 @@ Shape sreg_shape(std::string_view name, const BlockShape& block, bool linear) {
     for (int l = 0; l < 32; ++l) lane[static_cast<std::size_t>(l)] = l;
     return degrade(from_pattern(lane, 1U << 16, 31));
   }
-  if (name.starts_with("%lanemask")) return varying();
+  if (name.starts_with("%lanemask") || name == ir::kClusterReady) return varying();
   return uniform();
 }
 

@@ -17,6 +17,7 @@ bool sees_others(const ptx::Instr& p) {
     case Op::mbarrier: return p.has(Mod::test_wait) || p.has(Mod::try_wait);
     case Op::ld:
       return p.has(Mod::volatile_) || p.has(Mod::relaxed) || p.has(Mod::acquire) || p.has(Mod::mmio) || p.has(Mod::cv);
+    case Op::mov: return p.operands[1].kind == ptx::Operand::Kind::sreg && p.operands[1].symbol == ir::kClusterReady;
     default: return false;
   }
 }

@@ -144,7 +144,9 @@ struct Function {
   Linkage linkage = Linkage::internal;
   std::vector<Param> params, returns;
   std::uint32_t param_bytes = 0;
-  Dim3 maxntid, reqntid;
+  Dim3 maxntid, reqntid, reqnctapercluster;
+  bool explicit_cluster = false;
+  std::uint32_t maxclusterrank = 0;
   std::uint32_t minnctapersm = 0, maxnreg = 0;
   bool noreturn_ = false;
   std::uint32_t unit = 0;  // index into Module::units, of a linked module

@@ -294,10 +294,15 @@ class ModuleParser : ParserBase {
         if (cursor_.accept(',') && !u32(dims.z)) return false;
         if (word == "maxntid") f.maxntid = dims;
         if (word == "reqntid") f.reqntid = dims;
+        if (word == "reqnctapercluster") f.reqnctapercluster = dims;
       } else if (word == "minnctapersm") {
         if (!u32(f.minnctapersm)) return false;
       } else if (word == "maxnreg") {
         if (!u32(f.maxnreg)) return false;
+      } else if (word == "maxclusterrank") {
+        if (!u32(f.maxclusterrank)) return false;
+      } else if (word == "explicitcluster") {
+        f.explicit_cluster = true;
       } else if (word == "noreturn") {
         f.noreturn_ = true;
       } else if (word == "pragma") {

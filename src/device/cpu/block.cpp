@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 
+#include "device/cpu/cluster.hpp"
 #include "device/cpu/cpu_device.hpp"
 
 namespace warploom::device {
@@ -84,6 +85,14 @@ BlockOrder::BlockOrder(const std::array<std::uint32_t, 3>& grid, bool tiled)
     : x_(grid[0]), y_(grid[1]), line_(grid[1] == 1 && grid[2] == 1), tiled_(tiled && grid[0] > 1) {}
 
 std::array<std::uint32_t, 3> BlockOrder::place(std::uint64_t number) const {
+  if (clustered_) {
+    const std::uint64_t size = std::uint64_t{cluster_[0]} * cluster_[1] * cluster_[2];
+    const auto rank = static_cast<std::uint32_t>(number % size);
+    const std::uint64_t of = number / size, x = x_ / cluster_[0], y = y_ / cluster_[1];
+    return {static_cast<std::uint32_t>(of % x) * cluster_[0] + rank % cluster_[0],
+            static_cast<std::uint32_t>(of / x % y) * cluster_[1] + rank / cluster_[0] % cluster_[1],
+            static_cast<std::uint32_t>(of / x / y) * cluster_[2] + rank / cluster_[0] / cluster_[1]};
+  }
   if (line_) return {static_cast<std::uint32_t>(number), 0, 0};
   const std::uint64_t z = number / (x_ * y_);
   std::uint64_t rest = number - z * x_ * y_;
@@ -155,6 +164,7 @@ Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters, unsigned thre
     mprotect(window_ - kPad, kPad + need, PROT_READ | PROT_WRITE);
     committed_ = need;
   }
+  if (cluster_ != nullptr) WL_TRY(cluster_->map(rank_, window_, round_up(std::max(grid.shared_bytes, 1U), kPad)));
   const std::size_t local = std::size_t{plan.f().local_bytes} * warp_count_ * 32 + 128;
   if (local_.size() < local) {
     local_.resize(local);
@@ -171,6 +181,18 @@ Result<void> BlockState::bind(Grid& grid, std::uint64_t* counters, unsigned thre
     c.grid_id = grid.id;
     c.stream_from = grid.stream_from;
     c.shared_bytes = grid.shared_bytes;
+    for (std::size_t i = 0; i < 3; ++i) {
+      c.cluster_nctaid[i] = grid.cluster[i];
+      c.nclusterid[i] = launch.grid[i] / grid.cluster[i];
+    }
+    c.cluster_blocks = grid.cluster_blocks;
+    c.explicit_cluster = grid.in_clusters ? 1 : 0;
+    c.workspace = grid.workspace;
+    const isa::GpuProfile& profile = grid.device->profile();
+    c.total_shared = static_cast<std::uint32_t>(round_up(grid.shared_bytes, 128));
+    c.all_shared = grid.shared_bytes + profile.reserved_shared_per_block;
+    c.sm_count = profile.sm_count;
+    c.warps_per_sm = profile.threads_per_sm / 32;
     c.dynamic_shared_bytes = launch.shared_bytes;
   }
   return {};
@@ -181,6 +203,7 @@ void BlockState::reset_warp(std::uint32_t w) {
   const std::uint32_t lanes = std::min(32U, threads_ - w * 32);
   c.entry = 0;
   c.live = lanes == 32 ? 0xFFFFFFFF : (1U << lanes) - 1;
+  c.cluster_arrived = c.cluster_parity = 0;
   c.at_barrier = c.barrier_true = c.transitions = c.interpreted = c.force_sync = c.spins = 0;
   state_[w] = WarpState::ready;
   mode_[w] = grid_->start_conservative ? Mode::conservative : lanes == 32 ? Mode::uniform : Mode::masked;
@@ -190,7 +213,14 @@ void BlockState::reset_warp(std::uint32_t w) {
 }
 
 void BlockState::place_warp(WarpContext& c) {
-  for (std::size_t i = 0; i < 3; ++i) c.ctaid[i] = place_[i];
+  const auto& cluster = grid_->cluster;
+  for (std::size_t i = 0; i < 3; ++i) c.ctaid[i] = c.clusterid[i] = place_[i];
+  if (!grid_->in_clusters) return;
+  for (std::size_t i = 0; i < 3; ++i) {
+    c.clusterid[i] = place_[i] / cluster[i];
+    c.cluster_ctaid[i] = place_[i] % cluster[i];
+  }
+  c.cluster_rank = c.cluster_ctaid[0] + cluster[0] * (c.cluster_ctaid[1] + cluster[1] * c.cluster_ctaid[2]);
 }
 
 void BlockState::start(std::uint64_t number) {
@@ -644,7 +674,39 @@ bool BlockState::release_barriers() {
   return released;
 }
 
-bool BlockState::in_shared(std::uint64_t address) const { return in_own_shared(address); }
+bool BlockState::in_shared(std::uint64_t address) const {
+  return cluster_ == nullptr ? in_own_shared(address) : cluster_->contains(address, grid_->shared_bytes);
+}
+
+std::uint64_t BlockState::offset_in_cluster(std::uint64_t offset, std::uint32_t rank) const {
+  if (cluster_ == nullptr) return offset;
+  if (offset >= kClusterStride && offset < kClusterStride * (cluster_blocks() + 1)) offset %= kClusterStride;
+  return offset + kClusterStride * (rank + 1);
+}
+
+std::uint32_t BlockState::rank_of_offset(std::uint64_t offset) const {
+  if (cluster_ == nullptr || offset < kClusterStride || offset >= kClusterStride * (cluster_blocks() + 1)) return rank_;
+  return static_cast<std::uint32_t>(offset / kClusterStride) - 1;
+}
+
+bool BlockState::odd_phase() const { return cluster_ == nullptr ? odd_phase_ : cluster_->odd_phase(); }
+
+void BlockState::advance_cluster() {
+  if (cluster_ != nullptr) return cluster_->advance();
+  if (!all_arrived()) return;
+  odd_phase_ = !odd_phase_;
+  forget_arrivals();
+}
+
+bool BlockState::all_arrived() const {
+  for (std::uint32_t w = 0; w < warp_count_; ++w)
+    if (state_[w] != WarpState::done && (warps_[w].live & ~warps_[w].cluster_arrived) != 0) return false;
+  return true;
+}
+
+void BlockState::forget_arrivals() {
+  for (std::uint32_t w = 0; w < warp_count_; ++w) warps_[w].cluster_arrived = 0;
+}
 
 bool BlockState::in_own_shared(std::uint64_t address) const {
   const auto start = reinterpret_cast<std::uint64_t>(window_);
@@ -697,6 +759,11 @@ void BlockState::fail_at(std::uint32_t warp, std::uint32_t mask, ErrorId id, std
 
 void work_on(Grid& grid, unsigned thread) {
   const StandardFloatMode float_mode;
+  if (grid.in_clusters) {
+    work_on_clusters(grid, thread);
+    finish_streams();
+    return;
+  }
   std::vector<std::uint64_t> counters(grid.counters.size(), 0);
   // States are kept for the next launch; each reserves address space.
   thread_local std::vector<std::unique_ptr<BlockState>> idle;

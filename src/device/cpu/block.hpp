@@ -18,6 +18,7 @@
 namespace warploom::device {
 
 class CpuDevice;
+class Cluster;
 
 // Places of blocks in a grid by number. Row by row, or in square tiles whose blocks use the same rows and columns.
 class BlockOrder {
@@ -25,8 +26,15 @@ class BlockOrder {
   BlockOrder() = default;
   BlockOrder(const std::array<std::uint32_t, 3>& grid, bool tiled);
   [[nodiscard]] std::array<std::uint32_t, 3> place(std::uint64_t number) const;
+  // Blocks of one cluster after the other, x first in both.
+  void in_clusters(const std::array<std::uint32_t, 3>& cluster) {
+    cluster_ = cluster;
+    clustered_ = true;
+  }
 
  private:
+  std::array<std::uint32_t, 3> cluster_{1, 1, 1};
+  bool clustered_ = false;
   std::uint64_t x_ = 1, y_ = 1;
   bool line_ = true, tiled_ = false;
 };
@@ -47,6 +55,10 @@ struct Grid {
   std::uint32_t stream_from = 0;  // WarpContext::stream_from
   bool start_conservative = false;
   bool one_by_one = false;  // blocks may wait for each other: they are begun in order, and none before it is needed
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};
+  std::uint32_t cluster_blocks = 1;  // of a launch with clusters; `blocks` then counts clusters
+  bool in_clusters = false;
+  std::uint64_t workspace = 0;  // WarpContext::workspace
   BlockOrder order;
   BlockQueue queue;  // what nobody has begun
   WorkerPool::LateCall* late = nullptr;
@@ -111,9 +123,19 @@ class BlockState {
   [[nodiscard]] bool in_local(std::uint64_t address) const;
 
   // The cluster this block belongs to: how many blocks, and where their shared memory lies in this block's window.
-  [[nodiscard]] std::uint32_t cluster_blocks() const { return 1; }
-  [[nodiscard]] std::uint64_t offset_in_cluster(std::uint64_t offset, std::uint32_t) const { return offset; }
-  [[nodiscard]] std::uint32_t rank_of_offset(std::uint64_t) const { return 0; }
+  void join(Cluster& cluster, std::uint32_t rank) {
+    cluster_ = &cluster;
+    rank_ = rank;
+  }
+  [[nodiscard]] std::uint32_t cluster_blocks() const { return cluster_ == nullptr ? 1 : grid_->cluster_blocks; }
+  [[nodiscard]] std::uint64_t offset_in_cluster(std::uint64_t offset, std::uint32_t rank) const;
+  [[nodiscard]] std::uint32_t rank_of_offset(std::uint64_t offset) const;
+  [[nodiscard]] std::uint64_t window_address() const { return reinterpret_cast<std::uint64_t>(window_); }
+  // Its barrier; a block without a cluster is one of its own.
+  [[nodiscard]] bool odd_phase() const;
+  void advance_cluster();
+  [[nodiscard]] bool all_arrived() const;
+  void forget_arrivals();
 
   Grid& grid() { return *grid_; }
   // Called by generated code.
@@ -194,7 +216,10 @@ class BlockState {
   bool irregular_ = false;  // some warp left the regular course: all state must be reset before the next block
   std::array<Barrier, 16> barriers_{};
   std::uint32_t current_ = 0;  // warp being run
-  bool fresh_ = false;         // no warp has begun
+  Cluster* cluster_ = nullptr;
+  std::uint32_t rank_ = 0;
+  bool odd_phase_ = false;  // of the barrier of a cluster of its own
+  bool fresh_ = false;      // no warp has begun
   bool in_block_version_ = false;
   codegen::Exit part_exit_{};       // how the warp ended that split the block
   std::uint64_t laid_out_for_ = 0;  // KernelCode::id

@@ -241,6 +241,7 @@ std::int32_t warploom_mapa(WarpContext*, std::uint64_t*, std::uint32_t, std::uin
 std::int32_t warploom_getctarank(WarpContext*, std::uint64_t*, std::uint32_t, std::uint64_t, std::uint64_t);
 std::int32_t warploom_isspacep(WarpContext*, std::uint64_t*, std::uint32_t, std::uint64_t, std::uint64_t);
 std::int32_t warploom_cluster_arrive(WarpContext*, std::uint64_t*, std::uint32_t, std::uint64_t, std::uint64_t);
+std::uint32_t warploom_cluster_ready(WarpContext*);
 
 }  // extern "C"
 
@@ -255,7 +256,7 @@ std::span<const codegen::HostSymbol> native_symbols() {
       WL_SYMBOL(warploom_mbarrier),    WL_SYMBOL(warploom_mapa),           WL_SYMBOL(warploom_getctarank),
       WL_SYMBOL(warploom_isspacep),    WL_SYMBOL(warploom_copy),           WL_SYMBOL(warploom_bulk_copy),
       WL_SYMBOL(warploom_bulk_reduce), WL_SYMBOL(warploom_store_remote),   WL_SYMBOL(warploom_reduce_remote),
-      WL_SYMBOL(warploom_store_zeros), WL_SYMBOL(warploom_cluster_arrive),
+      WL_SYMBOL(warploom_store_zeros), WL_SYMBOL(warploom_cluster_arrive), WL_SYMBOL(warploom_cluster_ready),
   };
 #undef WL_SYMBOL
   return symbols;

@@ -48,6 +48,14 @@ Diag launch_error(ErrorId id, const Kernel& kernel, std::string what, std::strin
   return d;
 }
 
+// Of a launch; all ones when it has none.
+std::array<std::uint32_t, 3> cluster_of(const Launch& launch, const ptx::Function& kernel) {
+  if (launch.cluster[0] != 0) return launch.cluster;
+  const ptx::Dim3& d = kernel.reqnctapercluster;
+  if (d.x == 0) return {1, 1, 1};
+  return {d.x, std::max(1U, d.y), std::max(1U, d.z)};
+}
+
 // From the raw counters of all workers to counts by site.
 observe::LaunchCounts collect(const codegen::KernelCode& code, const std::vector<std::uint64_t>& raw) {
   const codegen::KernelPlan& plan = code.plan();
@@ -187,6 +195,32 @@ Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {
                         fmt::format("a block of {} threads is larger than the kernel's launch bounds of {}", threads,
                                     std::uint64_t{f.maxntid.x} * std::max(1U, f.maxntid.y) * std::max(1U, f.maxntid.z)),
                         "launch smaller blocks or raise __launch_bounds__");
+  const std::array<std::uint32_t, 3> cluster = cluster_of(launch, f);
+  constexpr std::uint64_t most_blocks = 16;
+  std::uint64_t cluster_blocks = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (cluster[i] == 0 || launch.grid[i] % cluster[i] != 0)
+      return launch_error(ErrorId::launch_dimensions, kernel,
+                          fmt::format("cluster.{} is {}, grid.{} is {}, which is no multiple of it", kAxis[i],
+                                      cluster[i], kAxis[i], launch.grid[i]),
+                          "make the grid of whole clusters");
+    cluster_blocks *= cluster[i];
+  }
+  const bool required = f.reqnctapercluster.x != 0;
+  if (required && launch.cluster[0] != 0 && launch.cluster != cluster_of({}, f))
+    return launch_error(ErrorId::launch_dimensions, kernel,
+                        fmt::format("the kernel is made for clusters of ({},{},{}) blocks", f.reqnctapercluster.x,
+                                    std::max(1U, f.reqnctapercluster.y), std::max(1U, f.reqnctapercluster.z)),
+                        "launch it with that cluster, or with none");
+  if (f.explicit_cluster && !required && launch.cluster[0] == 0)
+    return launch_error(ErrorId::launch_dimensions, kernel, "the kernel needs a launch with clusters",
+                        "say how many blocks a cluster has");
+  if (cluster_blocks > most_blocks || (f.maxclusterrank != 0 && cluster_blocks > f.maxclusterrank))
+    return launch_error(
+        ErrorId::launch_dimensions, kernel,
+        fmt::format("a cluster of {} blocks, at most {} are possible", cluster_blocks,
+                    f.maxclusterrank != 0 ? std::min<std::uint64_t>(f.maxclusterrank, most_blocks) : most_blocks),
+        "use smaller clusters");
   if (launch.params.size() != kernel.param_bytes())
     return launch_error(
         ErrorId::launch_arguments, kernel,
@@ -295,7 +329,31 @@ Result<void> CpuDevice::run_version(CpuKernel& kernel, CpuKernel::Version& versi
   grid.one_by_one = code.plan().spins || launch.cooperative;
   const std::uint64_t all_threads = grid.blocks * launch.block[0] * launch.block[1] * launch.block[2];
   grid.stream_from = static_cast<std::uint32_t>(std::min<std::uint64_t>(cache_bytes() / all_threads + 1, UINT32_MAX));
+  grid.cluster = cluster_of(launch, kernel.declaration());
+  grid.in_clusters = launch.cluster[0] != 0 || kernel.declaration().reqnctapercluster.x != 0;
+  grid.cluster_blocks = grid.cluster[0] * grid.cluster[1] * grid.cluster[2];
+  // Memory in which blocks of a cooperative grid count themselves: its size, and the barrier's word.
+  struct Workspace {
+    DeviceMemory& memory;
+    void* at = nullptr;
+    ~Workspace() {
+      if (at != nullptr && !memory.release(at)) at = nullptr;
+    }
+  } workspace{memory_};
+  if (launch.cooperative) {
+    constexpr std::size_t bytes = 16;
+    auto at = memory_.allocate(bytes, "barrier of a cooperative grid");
+    if (!at) return std::move(at.error());
+    workspace.at = *at;
+    const std::uint32_t words[4] = {bytes, 0, 0, 0};
+    std::memcpy(workspace.at, words, sizeof words);
+    grid.workspace = reinterpret_cast<std::uint64_t>(workspace.at);
+  }
   grid.order = BlockOrder(launch.grid, !grid.one_by_one && !options_.deterministic);
+  if (grid.in_clusters) {
+    grid.order.in_clusters(grid.cluster);
+    grid.blocks /= grid.cluster_blocks;
+  }
   grid.start_conservative = options_.unoptimised;
   grid.resolve = [&kernel](const std::string& name) { return kernel.module().address_of(name); };
   if (!observers.empty())

@@ -79,7 +79,8 @@ void BlockState::report_fault(const FaultPoint& fault) {
     else
       d.loc = f.module->place(inst.p.line);
   }
-  if (auto exact = grid_->device->replay(*grid_, number_, address)) {
+  // A block of a cluster does not run alone.
+  if (auto exact = cluster_ != nullptr ? std::nullopt : grid_->device->replay(*grid_, number_, address)) {
     if (!exact->where.empty()) d.where = exact->where;
     if (exact->loc.known()) d.loc = exact->loc;
     if (!exact->what.empty()) d.what = exact->what;

@@ -259,10 +259,6 @@ std::int32_t warploom_getctarank(WarpContext* c, std::uint64_t* rows, std::uint3
   });
 }
 
-std::int32_t warploom_cluster_arrive(WarpContext*, std::uint64_t*, std::uint32_t, std::uint64_t, std::uint64_t) {
-  return 1;
-}
-
 std::int32_t warploom_isspacep(WarpContext* c, std::uint64_t* rows, std::uint32_t mask, std::uint64_t what,
                                std::uint64_t place) {
   using namespace warploom;
@@ -291,7 +287,8 @@ std::int32_t warploom_isspacep(WarpContext* c, std::uint64_t* rows, std::uint32_
       case isa::Space::local: is = local; break;
       case isa::Space::param: is = param; break;
       case isa::Space::constant: is = constant(a); break;
-      default: is = !block.in_shared(a) && !local && !param && !constant(a);
+      // Parameters are in global memory too.
+      default: is = !block.in_shared(a) && !local && !constant(a);
     }
     run.at(0, l) = is ? 1 : 0;
     return true;
