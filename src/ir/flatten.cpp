@@ -582,7 +582,9 @@ class Flattener {
 
 }  // namespace
 
-bool is_provided(std::string_view name) { return provided().contains(name); }
+bool is_provided(std::string_view name) {
+  return provided().contains(name) || device_functions().find_function(name) != nullptr;
+}
 
 std::uint64_t function_address(const ptx::Module& module, const ptx::Function& function) {
   const auto index = static_cast<std::uint64_t>(&function - module.functions.data());
