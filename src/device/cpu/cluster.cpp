@@ -43,7 +43,13 @@ Result<void> Cluster::map(std::uint32_t rank, std::byte* window, std::size_t byt
                 static_cast<off_t>(kClusterStride * r)) != MAP_FAILED;
   };
   bool good = place(window, rank);
-  for (std::uint32_t r = 0; r < size(); ++r) good = good && place(window + kClusterStride * (r + 1), r);
+  // Around each, as around a window: whole-vector loads of inactive lanes may touch it.
+  constexpr std::size_t pad = 4096;
+  for (std::uint32_t r = 0; r < size(); ++r) {
+    std::byte* at = window + kClusterStride * (r + 1);
+    good = good && place(at, r) && mprotect(at - pad, pad, PROT_READ | PROT_WRITE) == 0 &&
+           mprotect(at + bytes, pad, PROT_READ | PROT_WRITE) == 0;
+  }
   if (good) return {};
   return no_memory();
 }
