@@ -330,7 +330,7 @@ Result<void> Emitter::emit_instruction(const Inst& inst) {
   if (inst.p.op == isa::Op::cvta) {
     // Window offset <-> generic address; only local and shared windows do not start at 0.
     const bool to = inst.p.has(isa::Mod::to);
-    const bool is_shared = inst.p.has(isa::Mod::shared) || inst.p.has(isa::Mod::shared__cta);
+    const bool is_shared = ptx::space_of(inst.p) == isa::Space::shared;
     const bool is_local = inst.p.has(isa::Mod::local), is_param = inst.p.has(isa::Mod::param);
     const isa::Type type = inst.p.type();
     const ValueId d = inst.p.operands[0].reg;

@@ -446,7 +446,7 @@ void Decoder::move(const Inst& inst) {
 void Decoder::convert_address(const Inst& inst) {
   const ptx::Instr& p = inst.p;
   const bool to = p.has(Mod::to);
-  const bool is_shared = p.has(Mod::shared) || p.has(Mod::shared__cta);
+  const bool is_shared = ptx::space_of(p) == isa::Space::shared;
   const bool is_local = p.has(Mod::local), is_param = p.has(Mod::param);
   Ref from = source(inst, 1, p.type());
   if (failed_) return;

@@ -95,6 +95,40 @@ void Cluster::advance() {
   for (const auto& block : blocks_) block->forget_arrivals();
 }
 
+bool BlockState::in_shared(std::uint64_t address) const {
+  return cluster_ == nullptr ? in_own_shared(address) : cluster_->contains(address, grid_->shared_bytes);
+}
+
+std::uint64_t BlockState::offset_in_cluster(std::uint64_t offset, std::uint32_t rank) const {
+  if (cluster_ == nullptr) return offset;
+  if (offset >= kClusterStride && offset < kClusterStride * (cluster_blocks() + 1)) offset %= kClusterStride;
+  return offset + kClusterStride * (rank + 1);
+}
+
+std::uint32_t BlockState::rank_of_offset(std::uint64_t offset) const {
+  if (cluster_ == nullptr || offset < kClusterStride || offset >= kClusterStride * (cluster_blocks() + 1)) return rank_;
+  return static_cast<std::uint32_t>(offset / kClusterStride) - 1;
+}
+
+bool BlockState::odd_phase() const { return cluster_ == nullptr ? odd_phase_ : cluster_->odd_phase(); }
+
+void BlockState::advance_cluster() {
+  if (cluster_ != nullptr) return cluster_->advance();
+  if (!all_arrived()) return;
+  odd_phase_ = !odd_phase_;
+  forget_arrivals();
+}
+
+bool BlockState::all_arrived() const {
+  for (std::uint32_t w = 0; w < warp_count_; ++w)
+    if (state_[w] != WarpState::done && (warps_[w].live & ~warps_[w].cluster_arrived) != 0) return false;
+  return true;
+}
+
+void BlockState::forget_arrivals() {
+  for (std::uint32_t w = 0; w < warp_count_; ++w) warps_[w].cluster_arrived = 0;
+}
+
 void work_on_clusters(Grid& grid, unsigned thread) {
   std::vector<std::uint64_t> counters(grid.counters.size(), 0);
   std::vector<std::unique_ptr<Cluster>> active, idle;
