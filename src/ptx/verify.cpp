@@ -107,7 +107,8 @@ struct Match {
         if (!bulk && instr.has(Mod::cg) && o.imm != 16) return complain(i, "with .cg copies are of 16 bytes");
         if (!bulk && o.imm != 4 && o.imm != 8 && o.imm != 16) return complain(i, "copies are of 4, 8 or 16 bytes");
       }
-      if (instr.op == isa::Op::cp && spec.name == "n" && !bulk && o.imm > instr.operands[2].imm)
+      if (instr.op == isa::Op::cp && spec.name == "n" && instr.operands.size() > 3 && !bulk &&
+          o.imm > instr.operands[2].imm)
         return complain(i, "the source is no longer than the copy");
       if (instr.op == isa::Op::st && spec.name == "size" && (o.imm % 8 != 0 || o.imm > 1U << 24))
         return complain(i, "bulk stores are of a multiple of 8 bytes");
