@@ -37,6 +37,7 @@ struct ScanRefusal {
   std::uint64_t count = 0;   ///< places in the text
   std::uint32_t line = 0;    ///< of the first, in the PTX text; 0 when there is none
   std::uint32_t column = 0;  ///< the same; 0 when it is unknown
+  std::string source;        ///< "kernels.cu:12" where the PTX has line information; may be empty
 };
 
 struct ScanKernel {

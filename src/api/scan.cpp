@@ -31,9 +31,12 @@ std::string mnemonic_of(const std::string& instruction) {
 // Counts what is refused, one row for each instruction and reason, in the order of the text.
 class Refusals {
  public:
-  void add(std::string instruction, std::string reason, std::string remedy, const SourceLoc& at) {
+  void add(std::string instruction, std::string reason, std::string remedy, const SourceLoc& at,
+           std::string source = {}) {
     const auto [it, fresh] = index_.try_emplace({instruction, reason}, rows_.size());
-    if (fresh) rows_.push_back({std::move(instruction), std::move(reason), std::move(remedy), 0, at.line, at.column});
+    if (fresh)
+      rows_.push_back(
+          {std::move(instruction), std::move(reason), std::move(remedy), 0, at.line, at.column, std::move(source)});
     ++rows_[it->second].count;
   }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
@@ -47,7 +50,11 @@ class Refusals {
 // What one body by itself holds, and whom it calls.
 struct BodySurvey {
   std::uint64_t instructions = 0;
-  std::vector<std::pair<std::string, Diag>> refused;  // instruction and what is wrong
+  struct Refused {
+    std::string instruction, source;
+    Diag diag;
+  };
+  std::vector<Refused> refused;
   std::vector<const ptx::Function*> callees;
 };
 
@@ -65,7 +72,8 @@ class ModuleScan {
       const BodySurvey& body = survey(*left.back());
       left.pop_back();
       out.instructions += body.instructions;
-      for (const auto& [instruction, diag] : body.refused) refusals.add(instruction, diag.what, diag.remedy, diag.loc);
+      for (const auto& [instruction, source, diag] : body.refused)
+        refusals.add(instruction, diag.what, diag.remedy, diag.loc, source);
       for (const ptx::Function* callee : body.callees)
         if (reached.insert(callee).second) left.push_back(callee);
     }
@@ -85,13 +93,14 @@ class ModuleScan {
     if (!fresh || !function.has_body) return out;
     const ptx::Survey parsed = ptx::survey_body(*module_, function);
     out.instructions = parsed.body->instrs.size() + parsed.refusals.size();
-    for (const ptx::Refusal& r : parsed.refusals) out.refused.emplace_back(r.mnemonic, r.diag);
+    for (const ptx::Refusal& r : parsed.refusals) out.refused.push_back({r.mnemonic, {}, r.diag});
     for (const ptx::Instr& instr : parsed.body->instrs) {
       if (instr.form != nullptr && instr.form->emit == "unsupported") {
         Diag diag;
         diag.what = instr.form->reason;
         diag.loc = module_->place(instr.line);
-        out.refused.emplace_back(mnemonic_of(ptx::print(*module_, *parsed.body, instr)), std::move(diag));
+        out.refused.push_back(
+            {mnemonic_of(ptx::print(*module_, *parsed.body, instr)), source_of(*parsed.body, instr), std::move(diag)});
       }
       if (instr.op != isa::Op::call) continue;
       for (const ptx::Operand& o : instr.operands)
@@ -99,6 +108,15 @@ class ModuleScan {
           if (const ptx::Function* callee = module_->find_function(o.symbol)) out.callees.push_back(callee);
     }
     return out;
+  }
+
+  // File and line of the source, without its folder; empty without line information.
+  [[nodiscard]] std::string source_of(const ptx::Body& body, const ptx::Instr& instr) const {
+    if (instr.loc < 0) return {};
+    const ptx::Loc& loc = body.locs[static_cast<std::size_t>(instr.loc)];
+    const auto file = module_->files.find(loc.file);
+    if (file == module_->files.end()) return {};
+    return fmt::format("{}:{}", file->second.substr(file->second.rfind('/') + 1), loc.line);
   }
 
   std::shared_ptr<const ptx::Module> module_;
@@ -238,10 +256,13 @@ class FileScan {
               {"",
                newer ? fmt::format("there is no PTX for sm_{} among what this image holds", sm_)
                      : "there is machine code of a GPU only, no PTX",
-               fmt::format("compile with -gencode arch=compute_{0},code=compute_{0}", std::min(code.arch, sm_)), 1, 0,
-               0});
+               fmt::format("compile with -gencode arch=compute_{0},code=compute_{0}", std::min(code.arch, sm_)),
+               1,
+               0,
+               0,
+               {}});
         else
-          kernel.refusals.push_back({"", "its PTX cannot be loaded", "", 1, 0, 0});
+          kernel.refusals.push_back({"", "its PTX cannot be loaded", "", 1, 0, 0, {}});
         report_.kernels.push_back(std::move(kernel));
       }
     }

@@ -50,7 +50,8 @@ ordered_json json(const ScanReport& report) {
                                {"remedy", r.remedy},
                                {"count", r.count},
                                {"line", r.line},
-                               {"column", r.column}});
+                               {"column", r.column},
+                               {"source", r.source}});
     out["kernels"].push_back(std::move(k));
   }
   return out;
@@ -109,6 +110,7 @@ void print_kernels(const ScanReport& report, bool all) {
       std::string line = r.instruction.empty() ? r.reason : fmt::format("{}: {}", r.instruction, r.reason);
       if (r.count > 1) line = fmt::format("{} x {}", r.count, line);
       if (r.line != 0) line += fmt::format("; {}line {}", r.count > 1 ? "first in " : "", r.line);
+      if (!r.source.empty()) line += fmt::format(" ({})", r.source);
       fmt::print("              {}\n", line);
       if (!r.remedy.empty()) fmt::print("                to do: {}\n", r.remedy);
     }

@@ -45,8 +45,9 @@ testing::AssertionResult holds(const Outcome& outcome, const std::string& text) 
 }
 
 std::string body(const std::string& statements) {
-  return ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry _Z5scalePfi(.param .u64 a)\n{\n" + statements +
-         "\tret;\n}\n";
+  return ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"/src/kernels.cu\"\n.visible .entry "
+         "_Z5scalePfi(.param .u64 a)\n{\n" +
+         statements + "\tret;\n}\n";
 }
 
 FatbinEntry machine_code(const std::vector<std::string>& kernels, std::uint32_t arch) {
@@ -78,16 +79,16 @@ TEST(Scan, AProgramWhoseKernelsRun) {
 }
 
 TEST(Scan, WhatIsNotSupportedIsCountedWithItsFirstLine) {
-  // Extended-precision tensor stores of clusters are among the last things that a CPU needs.
+  // Multicast objects span several GPUs.
   const std::string text = body(
-      "\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<3>;\n"
+      "\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<3>;\n\t.loc 1 12 3\n"
       "\tmultimem.red.relaxed.sys.global.add.u32 [%rd1], %r1;\n"
       "\tmultimem.red.relaxed.sys.global.add.u32 [%rd1], %r2;\n");
   const Outcome outcome = scan(text);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(holds(outcome, "refused   scale(float*, int)"));
   EXPECT_TRUE(holds(outcome, "2 x multimem.red.relaxed.sys.global.add.u32: "));
-  EXPECT_TRUE(holds(outcome, "first in line 8"));
+  EXPECT_TRUE(holds(outcome, "first in line 10 (kernels.cu:12)"));
   EXPECT_TRUE(holds(outcome, "2 places in 1 kernel"));
   EXPECT_TRUE(holds(outcome, "0 of 1 kernel will run"));
 }
@@ -102,8 +103,8 @@ TEST(Scan, EveryMistakeOfABodyIsReported) {
   const Outcome outcome = scan(text);
   EXPECT_EQ(outcome.code, 1);
   for (const char* part :
-       {"register '%r7' is not declared; line 7", "declared are %r0 to %r2", "unknown instruction 'addd.s32'; line 8",
-        "did you mean 'add.s32'?", "mul.s32", "line 9", "label 'nowhere' is not defined; line 10"})
+       {"register '%r7' is not declared; line 8", "declared are %r0 to %r2", "unknown instruction 'addd.s32'; line 9",
+        "did you mean 'add.s32'?", "mul.s32", "line 10", "label 'nowhere' is not defined; line 11"})
     EXPECT_TRUE(holds(outcome, part));
 }
 
