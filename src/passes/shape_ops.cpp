@@ -208,7 +208,8 @@ bool keeps_invariance(const ir::Function& f, const Inst& inst) {
   // A pointer into the thread's own memory differs between lanes.
   for (std::int32_t v : inst.variable)
     if (v >= 0 && f.variables[static_cast<std::size_t>(v)].place == ir::Variable::Place::local) return false;
-  if (p.op == Op::cvta) return ptx::space_of(p) == isa::Space::shared || p.has(Mod::global) || p.has(Mod::param) || p.has(Mod::const_);
+  if (p.op == Op::cvta)
+    return ptx::space_of(p) == isa::Space::shared || p.has(Mod::global) || p.has(Mod::param) || p.has(Mod::const_);
   return true;
 }
 

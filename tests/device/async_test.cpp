@@ -230,7 +230,8 @@ TEST_P(Async, MisuseIsExplained) {
   const auto error = [&](const std::string& body, int id) {
     return error_of(module_of(".shared .align 8 .b64 bar;\n.shared .align 8 .b64 zero;\n" + body), {1, 32}, id);
   };
-  EXPECT_NE(error("st.shared.u64 [zero], 0;\nmbarrier.arrive.shared.b64 %rd10, [zero];\n", error_id::mbarrier_misuse).find("mbarrier.init"),
+  EXPECT_NE(error("st.shared.u64 [zero], 0;\nmbarrier.arrive.shared.b64 %rd10, [zero];\n", error_id::mbarrier_misuse)
+                .find("mbarrier.init"),
             std::string::npos);
   EXPECT_NE(error("mov.u32 %r5, bar;\nmbarrier.init.shared.b64 [%r5+4], 1;\n", error_id::misaligned_address).size(),
             0u);
