@@ -26,6 +26,23 @@ int address_position(const ptx::Instr& p) {
   return -1;
 }
 
+// There is no move of 8 bits: a conversion from or to the register's own width.
+void move_byte(const Function& f, ptx::Instr& p, const ptx::Operand& reg, bool is_store) {
+  const bool is_signed = isa::is_signed(p.types[0]) && !is_store;
+  const unsigned bits =
+      reg.kind == ptx::Operand::Kind::reg ? isa::bits(f.values[static_cast<std::size_t>(reg.reg)].type) : 32;
+  using isa::Type;
+  const Type wide = bits == 8    ? (is_signed ? Type::s8 : Type::u8)
+                    : bits == 16 ? (is_signed ? Type::s16 : Type::u16)
+                    : bits == 64 ? (is_signed ? Type::s64 : Type::u64)
+                                 : (is_signed ? Type::s32 : Type::u32);
+  const Type byte = is_signed ? Type::s8 : Type::u8;
+  p.op = isa::Op::cvt;
+  p.types[0] = is_store ? byte : wide;
+  p.types[1] = is_store ? wide : byte;
+  p.type_count = 2;
+}
+
 }  // namespace
 
 void promote_call_scratch(Function& f, FlatCode& code) {
@@ -105,6 +122,7 @@ void promote_call_scratch(Function& f, FlatCode& code) {
       else
         move.inst.p.operands = {reg, piece};
       move.inst.variable = {-1, -1};
+      if (isa::bits(p.type()) == 8) move_byte(f, move.inst.p, reg, at == 0);
       set_form(move.inst.p);
       out.insts.push_back(std::move(move));
     }

@@ -183,6 +183,31 @@ TEST_P(Stack, ParametersInRegisters) {
   EXPECT_EQ(run(module_of(body, before), {1, 64}, 64), expected<std::uint32_t>(64, [](int i) { return i * 3 + 107; }));
 }
 
+// One byte as a parameter, as in code without optimisation.
+TEST_P(Stack, ParametersOfOneByte) {
+  const std::string before =
+      ".func (.param .b32 r) byte(.param .b8 a, .param .b32 depth)\n{\n.reg .b16 %h<4>; .reg .b32 %r<8>; .reg .pred "
+      "%p;\n"
+      "ld.param.s8 %h1, [a];\nld.param.u8 %h2, [a];\nld.param.u32 %r1, [depth];\n"
+      "cvt.s32.s16 %r2, %h1;\ncvt.u32.u16 %r3, %h2;\nmad.lo.u32 %r4, %r3, 1000, %r2;\n"
+      "setp.eq.u32 %p, %r1, 0;\n@%p bra DONE;\nsub.u32 %r1, %r1, 1;\n"
+      "{ .param .b8 x; .param .b32 y; .param .b32 z; st.param.b8 [x], %h1; st.param.b32 [y], %r1;\n"
+      "call.uni (z), byte, (x, y); ld.param.b32 %r5, [z]; }\nadd.u32 %r4, %r4, %r5;\n"
+      "DONE:\nst.param.b32 [r], %r4;\nret;\n}\n"
+      ".func (.param .b32 r) flat(.param .b8 a)\n{\n.reg .b16 %h<4>; .reg .b32 %r<4>;\nld.param.s8 %h1, [a];\n"
+      "cvt.s32.s16 %r1, %h1;\nst.param.b32 [r], %r1;\nret;\n}\n";
+  const std::string body =
+      "add.u32 %r10, %r2, 100;\ncvt.u16.u32 %h1, %r10;\n"
+      "{ .param .b8 x; .param .b32 y; .param .b32 z; st.param.b8 [x], %h1; st.param.b32 [y], 1;\n"
+      "call.uni (z), byte, (x, y); ld.param.b32 %r11, [z]; }\n"
+      "{ .param .b8 x; .param .b32 z; st.param.b8 [x], %h1; call.uni (z), flat, (x); ld.param.b32 %r12, [z]; }\n"
+      "add.u32 %r11, %r11, %r12;\nst.global.u32 [%rd3], %r11;\n";
+  EXPECT_EQ(run(module_of(body, before), {1, 64}, 64), expected<std::uint32_t>(64, [](int i) {
+              const int x = static_cast<std::int8_t>(i + 100), u = (i + 100) & 255;
+              return 2 * (u * 1000 + x) + x;
+            }));
+}
+
 TEST_P(Stack, AnAliasIsTheFunctionItStandsFor) {
   const std::string before =
       ".visible .func (.param .b32 r) plain(.param .b32 a)\n{\n.reg .b32 %r<4>;\nld.param.u32 %r1, [a];\n"
