@@ -15,8 +15,8 @@ namespace warploom::codegen {
 struct OpEnv {
   llvm::IRBuilder<>& b;
   unsigned lanes;  // 1: scalar; else the vector length
-  // Gives a NaN that an f32 add, sub, mul, fma, neg or abs makes the GPU's bits instead of the host's. Otherwise the caller
-  // owes canonical_nan() where such a value becomes visible as bits.
+  // Gives a NaN that an f32 add, sub, mul, fma, neg or abs makes the GPU's bits instead of the host's. Otherwise the
+  // caller owes canonical_nan() where such a value becomes visible as bits.
   bool exact = false;
 
   [[nodiscard]] llvm::Type* wide(llvm::Type* scalar) const {
@@ -33,8 +33,9 @@ llvm::Type* lane_type(llvm::LLVMContext& context, isa::Type type);
 // that ptx::operand_type gives (widened or truncated from its register, immediates materialised). Appends the results,
 // typed the same way, in operand order: setp's "p|q" gives two, the carry flag CC.CF is passed as an extra trailing
 // source (i1) to instructions that read it (addc, subc, madc) and returned as an extra trailing result by those with
-// .cc. A negated predicate operand ("!p") comes already negated. mov's {a, b} operands are passed and returned one
-// value for each element. Returns false when the row has no lowering.
+// .cc; after a subtraction it is set when nothing was borrowed. A negated predicate operand ("!p") comes already
+// negated. mov's {a, b} operands are passed and returned one value for each element. Returns false when the row has no
+// lowering.
 bool emit_pure(OpEnv& env, const ptx::Instr& instr, std::span<llvm::Value* const> in, std::vector<llvm::Value*>& out);
 
 // Replaces a NaN of an f32, f16 or bf16 value by the one that PTX arithmetic returns.

@@ -39,13 +39,13 @@ WithCarry add_with_carry(Emit& e, Value* a, Value* c, Value* carry_in) {
   Value* total = e.b.CreateAdd(sum, e.b.CreateZExt(carry_in, a->getType()));
   return {total, e.b.CreateOr(out, e.b.CreateICmpULT(total, sum))};
 }
-WithCarry sub_with_borrow(Emit& e, Value* a, Value* c, Value* borrow_in) {
+// The flag is the carry of a + ~c + 1: set when nothing is borrowed, which an addc that follows sees too.
+WithCarry sub_with_carry(Emit& e, Value* a, Value* c, Value* carry_in) {
   Value* difference = e.b.CreateSub(a, c);
-  Value* out = e.b.CreateICmpULT(a, c);
-  if (borrow_in == nullptr) return {difference, out};
-  Value* borrow = e.b.CreateZExt(borrow_in, a->getType());
-  Value* total = e.b.CreateSub(difference, borrow);
-  return {total, e.b.CreateOr(out, e.b.CreateICmpULT(difference, borrow))};
+  Value* out = e.b.CreateICmpUGE(a, c);
+  if (carry_in == nullptr) return {difference, out};
+  Value* borrow = e.b.CreateZExt(e.b.CreateNot(carry_in), a->getType());
+  return {e.b.CreateSub(difference, borrow), e.b.CreateAnd(out, e.b.CreateICmpUGE(difference, borrow))};
 }
 bool finish_carry(Emit& e, WithCarry r) {
   e.done(r.value);
@@ -112,13 +112,13 @@ bool emit_add(Emit& e) {
 
 bool emit_sub(Emit& e) {
   if (is_real(e.type())) return emit_float_arith(e);
-  if (e.has(Mod::cc)) return finish_carry(e, sub_with_borrow(e, e.in[0], e.in[1], nullptr));
+  if (e.has(Mod::cc)) return finish_carry(e, sub_with_carry(e, e.in[0], e.in[1], nullptr));
   if (e.has(Mod::sat)) return e.done(e.call(intrinsic::ssub_sat, {e.in[0], e.in[1]}));
   return e.done(e.b.CreateSub(e.in[0], e.in[1]));
 }
 
 bool emit_add_carry(Emit& e) { return finish_carry(e, add_with_carry(e, e.in[0], e.in[1], e.in[2])); }
-bool emit_sub_borrow(Emit& e) { return finish_carry(e, sub_with_borrow(e, e.in[0], e.in[1], e.in[2])); }
+bool emit_sub_borrow(Emit& e) { return finish_carry(e, sub_with_carry(e, e.in[0], e.in[1], e.in[2])); }
 
 bool emit_mul(Emit& e) { return is_real(e.type()) ? emit_float_arith(e) : e.done(product(e)); }
 

@@ -207,6 +207,18 @@ TEST_P(Surprises, DebugBuildsCallAndUseGenericAddresses) {
   EXPECT_EQ(got[20], 2U + 20);
 }
 
+// Additions and subtractions share a flag, which is set when a subtraction borrows nothing.
+TEST_P(Surprises, SubtractionsLeaveACarry) {
+  const auto got =
+      run("  sub.cc.u32 %r2, %r1, 5;\n  addc.u32 %r3, 0, 0;\n  sub.cc.u32 %r2, %r1, 5;\n  subc.u32 %r4, 0, 0;\n"
+          "  add.cc.u32 %r2, %r1, 0xfffffffb;\n  subc.u32 %r5, 0, 0;\n  and.b32 %r4, %r4, 2;\n  and.b32 %r5, %r5, 4;\n"
+          "  or.b32 %r3, %r3, %r4;\n  or.b32 %r3, %r3, %r5;\n  st.global.b32 [%rd1], %r3;\n",
+          words({}));
+  EXPECT_EQ(got[4], 6U);
+  EXPECT_EQ(got[5], 1U);
+  EXPECT_EQ(got[6], 1U);
+}
+
 // A shuffle's second result, and results that nobody wants.
 TEST_P(Surprises, ShufflesHaveTwoResults) {
   const auto got =

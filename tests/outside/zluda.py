@@ -140,7 +140,8 @@ def main():
     print(f"{len(found)} cases, {values} of them with results: {passed} pass, {len(found) - passed} do not")
     if "--bless" in sys.argv:
         LEDGER.write_text("# ZLUDA's PTX cases that do not pass: name, outcome, reason.\n" + "".join(
-            f"{n}\t{o.split(':')[0]}\t{ledger.get(n, ('', o))[1] or o}\n" for n, o in sorted(outcomes.items()) if o != "pass"))
+            f"{name}\t{outcome.split(':')[0]}\t{ledger.get(name, ('', outcome))[1] or outcome}\n"
+            for name, outcome in sorted(outcomes.items()) if outcome != "pass"))
         return 0
     return 1 if unexpected else 0
 

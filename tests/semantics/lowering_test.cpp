@@ -84,10 +84,14 @@ bool build(llvm::Module& module, const Case& c, const std::string& name, unsigne
     in.push_back(b.CreateBitCast(v, env.wide(codegen::lane_type(context, c.in[i]))));
   }
   if (c.has_immediate) in.push_back(llvm::ConstantInt::get(env.wide(b.getInt32Ty()), c.immediate));
+  // In the cases the flag of a subtraction says that it borrowed.
+  const bool borrows = instr.op == isa::Op::subc || (instr.op == isa::Op::sub && instr.has(isa::Mod::cc));
+  if (instr.op == isa::Op::subc) in.back() = b.CreateNot(in.back());
   if (!codegen::emit_pure(env, instr, in, out) || out.size() != c.out.size()) {
     ADD_FAILURE() << c.text << ": not lowered, or " << out.size() << " results";
     return false;
   }
+  if (borrows && instr.has(isa::Mod::cc)) out.back() = b.CreateNot(out.back());
   for (std::size_t i = 0; i < out.size(); ++i) {
     llvm::Type* want = env.wide(codegen::lane_type(context, c.out[i]));
     if (out[i]->getType() != want) {
