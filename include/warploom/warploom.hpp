@@ -14,3 +14,4 @@
 #include "warploom/module.hpp"
 #include "warploom/scan.hpp"
 #include "warploom/stream.hpp"
+#include "warploom/texture.hpp"

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "codegen/emitter.hpp"
+#include "codegen/texture_op.hpp"
 #include "ir/cfg.hpp"
 #include "ir/webs.hpp"
 
@@ -297,6 +298,7 @@ Result<void> Emitter::emit_body(BlockId b) {
 Result<void> Emitter::emit_instruction(const Inst& inst) {
   if (ptx::flow_of(inst.p) == isa::Flow::native) return emit_native(inst);
   const isa::Row& row = isa::row(inst.p.op);
+  if (is_texture(inst.p)) return emit_texture(inst);
   switch (row.flow) {
     case isa::Flow::pure:
       if (inst.p.op == isa::Op::cvta && inst.p.has(isa::Mod::local)) break;

@@ -187,6 +187,8 @@ class Emitter {
   void emit_vote(const ir::Inst& inst, const Lanes& lanes);
   // emit_native.cpp
   Result<void> emit_native(const ir::Inst& inst);
+  // emit_texture.cpp
+  Result<void> emit_texture(const ir::Inst& inst);
   // emit_sreg.cpp
   Value* special_register(const std::string& name, isa::Type type, bool want_wide);
   Result<void> emit_call(const ir::Inst& inst);

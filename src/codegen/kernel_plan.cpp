@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "codegen/native.hpp"
+#include "codegen/texture_op.hpp"
 #include "ir/cfg.hpp"
 #include "ir/webs.hpp"
 #include "passes/block_uniform.hpp"
@@ -348,12 +349,13 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
       }
       if (flow == isa::Flow::load || flow == isa::Flow::store || flow == isa::Flow::atomic) {
         site.kind = observe::Site::Kind::access;
-        site.space = ptx::space_of(inst.p);
+        // Textures and surfaces lie in global memory.
+        site.space = is_texture(inst.p) ? isa::Space::global : ptx::space_of(inst.p);
         if (site.space == isa::Space::param) continue;
         site.access = flow == isa::Flow::load    ? observe::AccessKind::load
                       : flow == isa::Flow::store ? observe::AccessKind::store
                                                  : observe::AccessKind::atomic;
-        if (inst.p.op == isa::Op::red) site.access = observe::AccessKind::reduction;
+        if (inst.p.op == isa::Op::red || inst.p.op == isa::Op::sured) site.access = observe::AccessKind::reduction;
         // nvcc writes reductions as atomics whose result nobody reads.
         if (inst.p.op == isa::Op::atom) {
           const ptx::Operand& d = inst.p.operands[0];

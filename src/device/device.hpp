@@ -15,6 +15,7 @@
 
 #include "base/result.hpp"
 #include "isa/profile.hpp"
+#include "isa/ref/texture.hpp"
 #include "observe/facts.hpp"
 #include "observe/launch_times.hpp"
 
@@ -73,6 +74,13 @@ class PreparedLaunch {
   virtual Result<void> run() = 0;
 };
 
+// What a texture or surface object stands for. Its memory is not owned.
+struct TextureSetup {
+  isa::ref::Image image;
+  isa::ref::Sampler sampler;  // of textures
+  bool is_surface = false;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -119,6 +127,18 @@ class Device {
     }
     return {};
   }
+
+  // The 64-bit handle that kernels take. No launch that uses it may be under way when it is destroyed; one that is gone
+  // is an error in the kernel that uses it.
+  virtual Result<std::uint64_t> create_texture(const TextureSetup& setup) {
+    (void)setup;
+    Diag d;
+    d.id = ErrorId::not_supported;
+    d.what = "this device has no textures";
+    return d;
+  }
+  virtual void destroy_texture(std::uint64_t handle) { (void)handle; }
+  virtual void forget_textures() {}  // destroys all
 
   virtual Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) = 0;
   // Links modules that refer to each other, and loads the result.

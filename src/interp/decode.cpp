@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "codegen/block_registers.hpp"
+#include "codegen/texture_op.hpp"
 #include "interp/decoder.hpp"
 #include "interp/memory.hpp"
 #include "interp/moves.hpp"
@@ -490,6 +491,7 @@ void Decoder::instruction(const Inst& inst) {
   const ptx::Instr& p = inst.p;
   if (ptx::flow_of(p) == isa::Flow::native) return native(inst);
   const isa::Row& row = isa::row(p.op);
+  if (codegen::is_texture(p)) return texture(inst);
   switch (row.flow) {
     case isa::Flow::pure:
       if (p.op == Op::mov) return move(inst);
@@ -624,6 +626,7 @@ std::shared_ptr<const Program> Decoder::run() {
   native("warploom_assertfail", out_->natives.assertfail);
   native("warploom_arrive", out_->natives.arrive);
   native("warploom_cluster_ready", out_->natives.cluster_ready);
+  native("warploom_texture", out_->natives.texture);
   const std::size_t values = f().values.size();
   for (std::size_t v = 0; v < values; ++v)
     if (plan_->crosses[v] && isa::bits(plan_->storage[v]) > 64) fail();
@@ -655,6 +658,10 @@ std::shared_ptr<const Program> Decoder::run() {
   };
   for (Step& s : out_->steps) relocate(s);
   for (Step& s : out_->aside) relocate(s);
+  for (TextureStep& t : out_->textures) {
+    move_down(t.object);
+    for (Ref& r : t.words) move_down(r);
+  }
   for (BlockCode& b : out_->blocks) {
     for (Ref& r : b.operand) move_down(r);
     move_down(b.guard);

@@ -76,6 +76,7 @@ class Decoder {
   void call(const ir::Inst& inst);
   void native(const ir::Inst& inst);     // decode_native.cpp
   Ref as_word(Ref from, unsigned bits);  // in a temporary of 64-bit lanes
+  void texture(const ir::Inst& inst);    // textures.cpp
 
   std::shared_ptr<const codegen::KernelPlan> plan_;
   std::span<const codegen::HostSymbol> symbols_;

@@ -8,6 +8,7 @@
 #include "codegen/jit.hpp"
 #include "codegen/native.hpp"
 #include "interp/handlers.hpp"
+#include "isa/ref/texture.hpp"
 
 namespace warploom::interp {
 
@@ -45,6 +46,15 @@ struct Natives {
                      const std::uint64_t*, const std::uint32_t*, const std::uint64_t*) = nullptr;
   void (*arrive)(WarpContext*, std::int32_t, std::int32_t, std::uint32_t) = nullptr;
   std::uint32_t (*cluster_ready)(WarpContext*) = nullptr;
+  std::uint32_t (*texture)(WarpContext*, std::uint64_t, const std::uint64_t*, const std::uint32_t*, std::uint32_t*,
+                           std::uint32_t, std::int32_t, std::int32_t, std::uint64_t*) = nullptr;
+};
+
+// A texture or surface instruction; Step::ref has the results.
+struct TextureStep {
+  std::uint64_t op = 0;
+  Ref object = kNoRef;
+  Ref words[isa::ref::kTextureWords] = {};
 };
 
 struct Program {
@@ -59,6 +69,7 @@ struct Program {
   std::uint32_t frame_bytes = 0;           // constants, and values that live in one block
   std::vector<ir::ValueId> zero_at_entry;  // may be read before they are written
   std::uint32_t local_bytes = 0;
+  std::vector<TextureStep> textures;
   std::vector<void*> callees;  // of calls kept in the IR
   struct NativeStep {
     codegen::NativeFunction function = nullptr;

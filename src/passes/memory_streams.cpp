@@ -20,6 +20,8 @@ std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr int kDeepest = 16;  // steps from an address back; longer chains count as unknown
 
 bool is_global(const ptx::Instr& p) {
+  // Textures and surfaces have handles and no addresses.
+  if (isa::row(p.op).emit == "texture") return false;
   const isa::Space space = ptx::space_of(p);
   return space == isa::Space::global || space == isa::Space::generic;
 }

@@ -88,7 +88,8 @@ struct Match {
   bool relaxed() const {
     if (instr.op == isa::Op::cvt) return !std::any_of(std::begin(instr.types), std::end(instr.types), is_packed);
     if (instr.has(isa::Mod::mbarrier__complete_tx__bytes)) return false;
-    return instr.op == isa::Op::ld || instr.op == isa::Op::st || instr.op == isa::Op::ldu;
+    return instr.op == isa::Op::ld || instr.op == isa::Op::st || instr.op == isa::Op::ldu ||
+           instr.op == isa::Op::suld || instr.op == isa::Op::sust;
   }
 
   // Limits of constants, once a form fits: copies are of 4, 8 or 16 bytes, past L1 of 16 only; counts have 20 bits.
@@ -122,6 +123,9 @@ struct Match {
     }
     return true;
   }
+
+  // Slopes and offsets have as many elements as there are coordinates, whatever the width of the result.
+  bool has_own_width(std::size_t i) const { return (instr.op == isa::Op::tex || instr.op == isa::Op::tld4) && i > 1; }
 
   // Barriers have numbers 0 to 15 and are met by whole warps.
   bool barrier_ok(std::size_t i, const Operand& o, const isa::OperandSpec& spec) {
@@ -205,7 +209,9 @@ struct Match {
   }
 
   bool scalar_due(std::size_t i, const isa::OperandSpec& spec, const std::string& name) {
-    if ((spec.kinds & isa::kVector) == 0 || vector_width(instr) == 1 || decoded.row->emit == "unsupported") return true;
+    if ((spec.kinds & isa::kVector) == 0 || vector_width(instr) == 1 || decoded.row->emit == "unsupported" ||
+        has_own_width(i))
+      return true;
     return complain(i, name + " is a vector of " + std::to_string(vector_width(instr)));
   }
 
@@ -239,7 +245,7 @@ struct Match {
         default: element = Type::b64; break;
       }
     } else if (const unsigned width = vector_width(instr); decoded.row->flow != isa::Flow::pure || width > 1) {
-      if (element != Type::none && o.elements.size() != width)
+      if (element != Type::none && o.elements.size() != width && !has_own_width(i))
         return complain(i, name + " has " + std::to_string(o.elements.size()) + " elements where " +
                                std::to_string(width) + " are due");
     }

@@ -9,7 +9,7 @@ namespace warploom::runtime {
 namespace {
 
 // What a kernel does to itself leaves its memory unspecified, as on a GPU; everything else is found before it runs.
-bool is_sticky(ErrorId id) { return id >= ErrorId::illegal_address && id <= ErrorId::context_poisoned; }
+bool is_sticky(ErrorId id) { return id >= ErrorId::illegal_address && id < static_cast<ErrorId>(3200); }
 
 Diag waiting_refused() {
   Diag diag;
@@ -234,6 +234,7 @@ Result<void> Context::reset() {
     const std::lock_guard lock(memory_mutex_);
     allocations.swap(allocations_);
   }
+  device_->forget_textures();
   for (const auto& [address, bytes] : allocations) (void)device_->release(address);
   const std::lock_guard lock(error_mutex_);
   sticky_.reset();

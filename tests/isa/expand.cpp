@@ -102,6 +102,16 @@ class Writer {
         if (dimensions() >= d) out += ", %r" + std::to_string(d);
       return out + "}]";
     }
+    const bool lookup = row_.name == "tex" || row_.name == "tld4";
+    if (lookup || row_.name == "suld" || row_.name == "sust" || row_.name == "sured") {
+      const bool floats = lookup && types_[1] == Type::f32;
+      const bool layered = has("a1d") || has("a2d") || has("acube");
+      const int count = has("1d") ? 1 : has("2d") || has("a1d") ? 2 : 4;
+      std::string out = "[%rd9, {";
+      for (int k = 0; k < count; ++k)
+        out += (k == 0 ? "" : ", ") + register_of(floats && !(layered && k == 0) ? Type::f32 : Type::b32, k + 1);
+      return out + "}]";
+    }
     return "[%rd9]";
   }
 
@@ -114,6 +124,10 @@ class Writer {
     unsigned width = 1;
     for (const auto& [name, w] : {std::pair{"v2", 2u}, {"v4", 4u}, {"v8", 8u}})
       if (has(name)) width = w;
+    // Slopes of a lookup: as many as there are axes.
+    if (row_.name == "tex" && n > 2) width = has("1d") || has("a1d") ? 1 : has("2d") || has("a2d") ? 2 : 4;
+    if (row_.name == "tex" && n > 2 && width == 1 && (spec.kinds & kVector) != 0)
+      return "{" + register_of(type, n) + "}";
     if ((spec.kinds & kVector) != 0 && width > 1) {
       std::string out = "{";
       for (unsigned i = 0; i < width; ++i) out += (i == 0 ? "" : ", ") + register_of(type, n + static_cast<int>(i));

@@ -147,6 +147,9 @@ class BlockState {
   // Where a count is remembered, by a hash of what it depends on; only with counters.
   PatternMemo& pattern_memo(std::uint64_t hash) { return pattern_memos_[hash % kPatternMemos]; }
 
+  // The instruction for which a native function accesses memory; its faults are the instruction's.
+  std::optional<codegen::CodePlace> native_place;
+
   // Memory checker state of a replay, see faults.cpp.
   std::uint64_t fault_address = 0;
   std::optional<Diag> check_error;

@@ -7,6 +7,7 @@
 #include "device/cpu/block.hpp"
 #include "device/cpu/memory.hpp"
 #include "device/cpu/pool.hpp"
+#include "device/cpu/textures.hpp"
 
 namespace warploom::device {
 
@@ -107,6 +108,9 @@ class CpuDevice final : public Device {
   Result<void> copy(void* to, const void* from, std::size_t bytes) override;
   void unregister_host(void* address) override { memory_.unregister_host(address); }
   [[nodiscard]] std::size_t free_bytes() const override { return memory_.free_bytes(); }
+  Result<std::uint64_t> create_texture(const TextureSetup& setup) override { return textures_.create(setup); }
+  void destroy_texture(std::uint64_t handle) override { textures_.destroy(handle); }
+  void forget_textures() override { textures_.clear(); }
   Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) override;
   Result<std::shared_ptr<Module>> load_linked(std::vector<PtxText> texts, std::string name) override;
   Result<void> check_launch(Kernel& kernel, const Launch& launch) override;
@@ -118,6 +122,7 @@ class CpuDevice final : public Device {
   void set_launch_log(std::shared_ptr<observe::LaunchLog> log) override;
 
   DeviceMemory& memory() { return memory_; }
+  [[nodiscard]] const TextureTable& textures() const { return textures_; }
   // Runs one block again with every access checked, to name the thread that faulted.
   std::optional<Diag> replay(Grid& grid, std::uint64_t block, std::uint64_t fault_address);
 
@@ -132,6 +137,7 @@ class CpuDevice final : public Device {
   CpuOptions options_;
   isa::GpuProfile profile_;
   DeviceMemory memory_;
+  TextureTable textures_;
   WorkerPool pool_;
   std::mutex observers_mutex_;
   Observers observers_;

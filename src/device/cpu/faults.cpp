@@ -5,6 +5,7 @@
 #include <ucontext.h>
 
 #include <bit>
+#include <utility>
 
 #include "device/cpu/block.hpp"
 #include "device/cpu/cpu_device.hpp"
@@ -71,7 +72,9 @@ void BlockState::report_fault(const FaultPoint& fault) {
   if (fault_address != 0) return;  // a replay: the checker has spoken, or nothing is known
   codegen::CodePlace place{};
   const ir::Function& f = grid_->code->plan().f();
-  if (interpreter_.locate(place) || grid_->code->locate(fault.pc, place) ||
+  const bool native = native_place.has_value();
+  if (native) place = *std::exchange(native_place, std::nullopt);
+  if (native || interpreter_.locate(place) || grid_->code->locate(fault.pc, place) ||
       (loop_code_ != nullptr && loop_code_->locate(fault.pc, place))) {
     const ir::Inst& inst = f.blocks[static_cast<std::size_t>(place.block)].insts[place.index];
     if (inst.source >= 0 && f.sources[static_cast<std::size_t>(inst.source)].loc.known())

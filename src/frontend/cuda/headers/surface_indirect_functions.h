@@ -1,0 +1,3 @@
+// Everything that <surface_indirect_functions.h> gives is already in the device header.
+#pragma once
+#include "warploom_cuda.h"
