@@ -58,6 +58,7 @@ inline constexpr int barrier_divergence = 3106;     ///< sticky
 inline constexpr int mbarrier_misuse = 3121;        ///< sticky
 inline constexpr int stack_overflow = 3122;         ///< sticky
 inline constexpr int context_poisoned = 3107;       ///< a sticky error was reported earlier; see Device::reset()
+inline constexpr int partial_warp = 3108;           ///< sticky
 inline constexpr int invalid_texture = 3130;        ///< sticky: a handle that is of no texture or surface
 inline constexpr int surface_bounds = 3131;         ///< sticky: a surface access with .trap outside the surface
 }  // namespace error_id

@@ -136,6 +136,7 @@ void Emitter::emit_vote(const Inst& inst, const Lanes& lanes) {
 
 Result<void> Emitter::emit_warp(const Inst& inst) {
   const ptx::Instr& p = inst.p;
+  if (isa::row(p.op).emit == "matrix") return emit_matrix(inst);
   if (p.op == Op::bar) return {};  // lanes have met at the start of the block, memory is in order
   std::optional<Diag> failed;
   with_guard(inst, [&](const Lanes& lanes) {

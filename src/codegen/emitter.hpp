@@ -9,6 +9,7 @@
 #include "codegen/kernel_plan.hpp"
 #include "backend/llvm.hpp"
 #include "codegen/ops.hpp"
+#include "isa/matrix.hpp"
 
 namespace warploom::codegen {
 
@@ -189,6 +190,17 @@ class Emitter {
   Result<void> emit_native(const ir::Inst& inst);
   // emit_texture.cpp
   Result<void> emit_texture(const ir::Inst& inst);
+  // emit_matrix.cpp
+  Result<void> emit_matrix(const ir::Inst& inst);
+  void emit_fragment_access(const ir::Inst& inst, const isa::MatrixForm& form);
+  void emit_row_access(const ir::Inst& inst, const isa::MatrixForm& form);
+  Value* matrix_scratch(std::uint64_t offset);
+  static isa::Type matrix_type(const ir::Inst& inst, std::size_t k);
+  Value* put_fragment(const ir::Inst& inst, std::size_t k, std::uint64_t& end);
+  void take_fragment(const ir::Inst& inst, std::size_t k, std::uint64_t at);
+  void demand_whole_warp(const Lanes& lanes);
+  void demand_alignment(Value* odd, Value* at, unsigned bytes);
+  void probe_rows(const ir::Inst& inst, Value* addresses, isa::Space space, std::uint32_t lanes, unsigned bytes);
   // emit_sreg.cpp
   Value* special_register(const std::string& name, isa::Type type, bool want_wide);
   Result<void> emit_call(const ir::Inst& inst);
@@ -232,6 +244,7 @@ class Emitter {
   std::vector<llvm::BasicBlock*> blocks_;
   std::vector<llvm::AllocaInst*> pending_;  // empty: in the context's array
   llvm::AllocaInst* carry_ = nullptr;
+  llvm::AllocaInst* matrix_scratch_ = nullptr;
   llvm::BasicBlock* dispatch_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   Value* mask_ = nullptr;  // active lanes of the block being emitted, nullptr: all

@@ -7,6 +7,7 @@
 #include "codegen/texture_op.hpp"
 #include "ir/cfg.hpp"
 #include "ir/webs.hpp"
+#include "isa/matrix.hpp"
 #include "passes/block_uniform.hpp"
 
 namespace warploom::codegen {
@@ -365,6 +366,12 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
         if (site.access == observe::AccessKind::reduction && inst.p.has(isa::Mod::add) && is_constant_one(inst.p))
           site.access = observe::AccessKind::increment;
         site.bytes = isa::bytes(inst.p.type()) * ptx::vector_width(inst.p);
+      } else if (const auto matrix = isa::matrix_form(inst.p.op, inst.p.mods, inst.p.types, inst.p.type_count);
+                 matrix && matrix->touches_memory()) {
+        site.kind = observe::Site::Kind::access;
+        site.space = ptx::space_of(inst.p);
+        site.access = matrix->loads() ? observe::AccessKind::load : observe::AccessKind::store;
+        site.bytes = 4 * matrix->words(matrix->matrix);
       } else if (inst.p.op == isa::Op::bra && inst.p.guard >= 0) {
         site.kind = observe::Site::Kind::branch;
       } else if (ir::is_block_barrier(inst.p)) {

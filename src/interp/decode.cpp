@@ -623,6 +623,7 @@ std::shared_ptr<const Program> Decoder::run() {
   native("warploom_globaltimer", out_->natives.globaltimer);
   native("warploom_trap", out_->natives.trap);
   native("warploom_misaligned", out_->natives.misaligned);
+  native("warploom_partial_warp", out_->natives.partial);
   native("warploom_assertfail", out_->natives.assertfail);
   native("warploom_arrive", out_->natives.arrive);
   native("warploom_cluster_ready", out_->natives.cluster_ready);
@@ -666,6 +667,11 @@ std::shared_ptr<const Program> Decoder::run() {
     for (Ref& r : b.operand) move_down(r);
     move_down(b.guard);
     move_down(b.members);
+  }
+  for (MatrixStep& m : out_->matrices) {
+    for (std::vector<Ref>* registers : {&m.d, &m.a, &m.b, &m.c})
+      for (Ref& r : *registers) move_down(r);
+    for (Ref* r : {&m.metadata, &m.address, &m.stride}) move_down(*r);
   }
   out_->frame_bytes = constants + most_scratch_ + 64;
   for (std::size_t v = 0; v < values; ++v)

@@ -166,6 +166,7 @@ void Decoder::atomic(const Inst& inst) {
 
 void Decoder::warp(const Inst& inst) {
   const ptx::Instr& p = inst.p;
+  if (isa::row(p.op).emit == "matrix") return matrix(inst);
   if (p.op == Op::bar) return;
   const Operand& d = p.operands[0];
   const auto last = p.operands.size() - 1;

@@ -73,6 +73,7 @@ class Decoder {
   void store(const ir::Inst& inst);
   void atomic(const ir::Inst& inst);
   void warp(const ir::Inst& inst);
+  void matrix(const ir::Inst& inst);
   void call(const ir::Inst& inst);
   void native(const ir::Inst& inst);     // decode_native.cpp
   Ref as_word(Ref from, unsigned bits);  // in a temporary of 64-bit lanes

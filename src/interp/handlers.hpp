@@ -30,6 +30,7 @@ struct Step {
   std::uint8_t bytes[8] = {};  // of a lane of each result; 0: a predicate
   std::uint16_t what = 0;      // for the handler to read
   std::uint64_t imm = 0;
+  std::uint32_t matrix = 0;   // of a matrix instruction: which of Program::matrices
   std::int32_t blended = -1;  // the same instruction with results aside, to be blended under a mask
   std::int32_t block = 0;
   std::uint32_t index = 0;

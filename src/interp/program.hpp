@@ -8,6 +8,7 @@
 #include "codegen/jit.hpp"
 #include "codegen/native.hpp"
 #include "interp/handlers.hpp"
+#include "isa/matrix.hpp"
 #include "isa/ref/texture.hpp"
 
 namespace warploom::interp {
@@ -40,6 +41,7 @@ struct Natives {
                 std::uint32_t*) = nullptr;
   std::uint64_t (*globaltimer)() = nullptr;
   void (*trap)(WarpContext*, std::uint32_t, std::int32_t, std::int32_t) = nullptr;
+  void (*partial)(WarpContext*, std::uint32_t, std::int32_t, std::int32_t) = nullptr;
   void (*misaligned)(WarpContext*, const std::uint64_t*, std::uint32_t, std::uint32_t, std::uint32_t, std::int32_t,
                      std::int32_t) = nullptr;
   void (*assertfail)(WarpContext*, std::uint32_t, std::int32_t, std::int32_t, const std::uint64_t*,
@@ -55,6 +57,14 @@ struct TextureStep {
   std::uint64_t op = 0;
   Ref object = kNoRef;
   Ref words[isa::ref::kTextureWords] = {};
+};
+
+// Operands of a matrix instruction.
+struct MatrixStep {
+  isa::MatrixForm form;
+  std::uint64_t packed = 0;
+  std::vector<Ref> d, a, b, c;  // registers of the fragments
+  Ref metadata = kNoRef, address = kNoRef, stride = kNoRef;
 };
 
 struct Program {
@@ -77,6 +87,7 @@ struct Program {
     std::uint8_t rows = 0;
   };
   std::vector<NativeStep> native_steps;
+  std::vector<MatrixStep> matrices;
 };
 
 // nullptr when the kernel needs something that the interpreter does not have.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/webs.hpp"
+#include "isa/matrix.hpp"
 
 namespace warploom::passes {
 
@@ -99,6 +100,8 @@ MemoryStreams find_memory_streams(const ir::Function& f) {
       const isa::Flow flow = isa::row(i.p.op).flow;
       ordered = ordered || flow == isa::Flow::atomic || flow == isa::Flow::fence || flow == isa::Flow::call ||
                 flow == isa::Flow::native || ptx::is_ordered(i.p);
+      const auto matrix = isa::matrix_form(i.p.op, i.p.mods, i.p.types, i.p.type_count);
+      unknown = unknown || (matrix && matrix->loads() && is_global(i.p));
       if (flow != isa::Flow::load || !is_global(i.p)) continue;
       const std::int32_t reg = i.p.operands[1].reg;
       const auto from = reg < 0 ? std::nullopt : walk.parameter(reg);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/matrix.hpp"
 #include "ptx/constant.hpp"
 #include "ptx/decode.hpp"
 
@@ -208,11 +209,17 @@ struct Match {
     }
   }
 
+  // Registers that operand `i` consists of.
+  unsigned registers_due(std::size_t i) const {
+    const auto matrix = isa::matrix_form(instr.op, instr.mods, instr.types, instr.type_count);
+    return matrix ? isa::matrix_registers(*matrix, i) : vector_width(instr);
+  }
+
   bool scalar_due(std::size_t i, const isa::OperandSpec& spec, const std::string& name) {
-    if ((spec.kinds & isa::kVector) == 0 || vector_width(instr) == 1 || decoded.row->emit == "unsupported" ||
-        has_own_width(i))
+    const unsigned width = registers_due(i);
+    if ((spec.kinds & isa::kVector) == 0 || width == 1 || decoded.row->emit == "unsupported" || has_own_width(i))
       return true;
-    return complain(i, name + " is a vector of " + std::to_string(vector_width(instr)));
+    return complain(i, name + " is a vector of " + std::to_string(width));
   }
 
   bool register_ok(std::size_t i, const Operand& o, Type type, const std::string& name) {
@@ -244,7 +251,7 @@ struct Match {
         case 32: element = Type::b32; break;
         default: element = Type::b64; break;
       }
-    } else if (const unsigned width = vector_width(instr); decoded.row->flow != isa::Flow::pure || width > 1) {
+    } else if (const unsigned width = registers_due(i); decoded.row->flow != isa::Flow::pure || width > 1) {
       if (element != Type::none && o.elements.size() != width && !has_own_width(i))
         return complain(i, name + " has " + std::to_string(o.elements.size()) + " elements where " +
                                std::to_string(width) + " are due");

@@ -64,8 +64,7 @@ TEST(DeviceForms, EveryFormThatTouchesMoreThanRegistersCompiles) {
 
 TEST(DeviceForms, UnsupportedFormsAreRefusedAtLaunchByName) {
   const Device device = Device::open("cpu", {.threads = 1, .unoptimised = true});
-  for (const char* instruction : {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];",
-                                  "mov.v2.u32 {%r1, %r2}, {%r3, %r4};"}) {
+  for (const char* instruction : {"wgmma.fence.sync.aligned;", "mov.v2.u32 {%r1, %r2}, {%r3, %r4};"}) {
     const std::string error = error_of(device, instruction);
     EXPECT_NE(error.find("unsupported_instruction"), std::string::npos) << instruction << "\n" << error;
     const std::string name = std::string(instruction).substr(0, std::string(instruction).find('.'));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "isa/matrix.hpp"
+
 namespace warploom::test {
 namespace {
 
@@ -115,13 +117,22 @@ class Writer {
     return "[%rd9]";
   }
 
+  // Registers of operand `index` of a matrix instruction.
+  [[nodiscard]] unsigned matrix_width(int index) const {
+    isa::ModSet mods;
+    for (const std::string& name : mods_)
+      if (isa::Mod m{}; !name.empty() && isa::find_mod(name, m)) mods.set(static_cast<std::size_t>(m));
+    const auto form = isa::matrix_form(row_.op, mods, types_.data(), static_cast<unsigned>(types_.size()));
+    return form ? isa::matrix_registers(*form, static_cast<std::size_t>(index)) : 1;
+  }
+
   [[nodiscard]] std::string operand(const isa::OperandSpec& spec, int n) const {
     using namespace isa;
     if ((spec.kinds & kAddress) != 0) return address();
     if ((spec.kinds & kLabel) != 0) return "END";
     if ((spec.kinds & kTargets) != 0) return "table";
     const Type type = type_of(spec);
-    unsigned width = 1;
+    unsigned width = matrix_width(n - 1);
     for (const auto& [name, w] : {std::pair{"v2", 2u}, {"v4", 4u}, {"v8", 8u}})
       if (has(name)) width = w;
     // Slopes of a lookup: as many as there are axes.
@@ -130,7 +141,8 @@ class Writer {
       return "{" + register_of(type, n) + "}";
     if ((spec.kinds & kVector) != 0 && width > 1) {
       std::string out = "{";
-      for (unsigned i = 0; i < width; ++i) out += (i == 0 ? "" : ", ") + register_of(type, n + static_cast<int>(i));
+      for (unsigned i = 0; i < width; ++i)
+        out += (i == 0 ? "" : ", ") + register_of(type, (n + static_cast<int>(i)) % 20);
       return out + "}";
     }
     if ((spec.kinds & kReg) != 0) {

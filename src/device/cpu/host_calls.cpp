@@ -7,6 +7,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "codegen/matrix_calls.hpp"
 #include "device/cpu/block.hpp"
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/native.hpp"
@@ -249,6 +250,15 @@ void warploom_trap(WarpContext* c, std::uint32_t mask, std::int32_t block, std::
   }
 }
 
+// An instruction for all 32 lanes, met by those of `mask`.
+void warploom_partial_warp(WarpContext* c, std::uint32_t mask, std::int32_t block, std::int32_t index) {
+  static_cast<warploom::device::BlockState*>(c->block)->fail_at(
+      c->warp, mask, warploom::ErrorId::partial_warp,
+      fmt::format("an instruction for the whole warp is executed by {} of its 32 threads", std::popcount(mask)),
+      "let all threads of the warp take the same way to it, and none of them end before", block,
+      static_cast<std::size_t>(index));
+}
+
 // `known` addresses are given: one, by which all active lanes are off alike, or all 32.
 void warploom_misaligned(WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t known,
                          std::uint32_t bytes, std::int32_t block, std::int32_t index) {
@@ -325,6 +335,10 @@ std::span<const codegen::HostSymbol> host_symbols() {
       WL_SYMBOL(warploom_count_memo),
       WL_SYMBOL(warploom_trap),
       WL_SYMBOL(warploom_misaligned),
+      WL_SYMBOL(warploom_partial_warp),
+      WL_SYMBOL(warploom_matrix_multiply),
+      WL_SYMBOL(warploom_matrix_spread),
+      WL_SYMBOL(warploom_matrix_collect),
       WL_SYMBOL(warploom_assertfail),
       WL_SYMBOL(warploom_arrive),
       WL_SYMBOL(warploom_vprintf),

@@ -1,0 +1,41 @@
+// Kernels with matrix instructions around branches and memory.
+extern "C" __global__ void turned(const unsigned* in, unsigned* out, int divergent) {
+  const int lane = threadIdx.x % 32;
+  unsigned x = in[threadIdx.x];
+  // Lanes part and meet again before the instruction.
+  if (divergent != 0 && lane % 3 == 1) {
+    for (int i = 0; i < lane; ++i) x = x * 3 + 1;
+  }
+  unsigned y = 0;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(y) : "r"(x));
+  out[threadIdx.x] = y;
+}
+
+// Only the lanes of `mask` come to the instruction.
+extern "C" __global__ void part(unsigned* out, unsigned mask) {
+  unsigned y = threadIdx.x;
+  if ((mask >> threadIdx.x % 32 & 1) != 0)
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(y) : "r"(threadIdx.x));
+  out[threadIdx.x] = y;
+}
+
+// Rows of shared memory at multiples of `step` bytes.
+extern "C" __global__ void rows(unsigned* out, int step) {
+  __shared__ __align__(16) unsigned tile[1024];
+  for (int i = threadIdx.x; i < 1024; i += 32) tile[i] = i;
+  __syncthreads();
+  unsigned y = 0;
+  const char* at = reinterpret_cast<const char*>(tile) + threadIdx.x % 8 * step;
+  asm volatile("{.reg .u64 a; cvta.to.shared.u64 a, %1; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [a];}"
+               : "=r"(y)
+               : "l"(at));
+  out[threadIdx.x] = y;
+}
+
+extern "C" __global__ void load(const unsigned short* matrix, unsigned* out, unsigned stride) {
+  unsigned r[8];
+  asm volatile("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]), "=r"(r[4]), "=r"(r[5]), "=r"(r[6]), "=r"(r[7])
+               : "l"(matrix), "r"(stride));
+  for (int i = 0; i < 8; ++i) out[i * 32 + threadIdx.x] = r[i];
+}
