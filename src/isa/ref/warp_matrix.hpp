@@ -31,7 +31,9 @@ inline std::uint64_t dot(const MatrixForm& f, std::vector<std::uint64_t>& x, std
     return byte_dot(fd, x, y, c);
   }
   const unsigned group = f.a != Type::tf32 ? 16 : f.warp ? 4 : 8;
-  return float_dot(fa, fc, fd, group, x, y, c);
+  if (fc == fd) return float_dot(fa, fc, fd, group, x, y, c);
+  // Accumulators of two types: all is done in f32.
+  return convert(kF32, fd, Round::rn, float_dot(fa, kF32, kF32, group, x, y, convert(fc, kF32, Round::rn, c)));
 }
 
 // The matrix that a fragment holds, row by row, each element's bits in the low end of a number. Registers lie as
