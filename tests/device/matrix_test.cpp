@@ -1,4 +1,7 @@
 // Matrix instructions in kernels, against what an H200 gave for the same PTX.
+#include <bit>
+#include <cmath>
+
 #include "device_test.hpp"
 #include "matrix_cases.hpp"
 
@@ -74,6 +77,60 @@ TEST_P(Matrix, LanesThatMeetAgainAreAWholeWarp) {
     if (i % 32 % 3 == 1)
       for (std::size_t k = 0; k < i % 32; ++k) in[i] = in[i] * 3 + 1;
   EXPECT_EQ(out.to_vector(), transposed(in));
+}
+
+// Small integers, whose products are exact in every type.
+template <class T, class C>
+void multiply(const Device& device, const Kernel& kernel, unsigned m, unsigned n, bool negative, T (*element)(int),
+              double (*value)(C)) {
+  constexpr unsigned kDepth = 48;
+  std::vector<T> a, b;
+  std::vector<int> x, y;
+  for (unsigned i = 0; i < m * kDepth; ++i) {
+    x.push_back(static_cast<int>(i * 7 % 5) - (negative ? 2 : 0));
+    a.push_back(element(x.back()));
+  }
+  for (unsigned i = 0; i < n * kDepth; ++i) {
+    y.push_back(static_cast<int>(i * 11 % 7) - (negative ? 3 : 0));
+    b.push_back(element(y.back()));
+  }
+  DeviceArray<C> c(device, std::size_t{m} * n);
+  kernel.launch({1, 32}, DeviceArray<T>(device, a), DeviceArray<T>(device, b), c, static_cast<int>(kDepth));
+  const std::vector<C> results = c.to_vector();
+  for (unsigned i = 0; i < m; ++i)
+    for (unsigned j = 0; j < n; ++j) {
+      int sum = 1;
+      for (unsigned k = 0; k < kDepth; ++k) sum += x[i * kDepth + k] * y[j * kDepth + k];
+      EXPECT_EQ(value(results[i * n + j]), sum) << i << ' ' << j;
+    }
+}
+
+std::uint16_t half_of(int x) {
+  std::uint32_t size = static_cast<std::uint32_t>(x < 0 ? -x : x), exponent = 25;
+  if (size == 0) return 0;
+  for (; size < 1024; size *= 2) --exponent;
+  return static_cast<std::uint16_t>((x < 0 ? 0x8000U : 0U) | exponent << 10 | (size - 1024));
+}
+double of_half(std::uint16_t x) {
+  const int exponent = x >> 10 & 31;
+  const double size = exponent == 0 ? 0 : std::ldexp(1024 + (x & 1023), exponent - 25);
+  return (x & 0x8000) != 0 ? -size : size;
+}
+
+TEST_P(Matrix, ProductsInCuda) {
+  const auto same = [](auto x) { return static_cast<double>(x); };
+  multiply<std::uint16_t, float>(device, kernel("product_half"), 16, 16, true, half_of, same);
+  multiply<std::uint16_t, std::uint16_t>(device, kernel("product_half_wide"), 32, 8, true, half_of, of_half);
+  multiply<std::uint16_t, float>(
+      device, kernel("product_bfloat"), 8, 32, true,
+      [](int x) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(x)) >> 16); },
+      same);
+  multiply<float, float>(
+      device, kernel("product_tf32"), 16, 16, true, [](int x) { return static_cast<float>(x); }, same);
+  multiply<std::int8_t, int>(
+      device, kernel("product_byte"), 16, 16, true, [](int x) { return static_cast<std::int8_t>(x); }, same);
+  multiply<std::uint8_t, int>(
+      device, kernel("product_unsigned"), 8, 32, false, [](int x) { return static_cast<std::uint8_t>(x); }, same);
 }
 
 // Launches, and gives the id of the error; 0 for none.

@@ -1,4 +1,43 @@
-// Kernels with matrix instructions around branches and memory.
+// Kernels with matrix instructions around branches and memory, and products of nvcuda::wmma.
+#include <mma.h>
+
+namespace wmma = nvcuda::wmma;
+
+// c = a * b for one tile of m x n, with a row-major and b column-major, k a multiple of the shape's.
+template <int m, int n, int k, class T, class Memory, class C>
+__device__ void product(const Memory* a, const Memory* b, C* c, int depth) {
+  wmma::fragment<wmma::matrix_a, m, n, k, T, wmma::row_major> fa;
+  wmma::fragment<wmma::matrix_b, m, n, k, T, wmma::col_major> fb;
+  wmma::fragment<wmma::accumulator, m, n, k, C> fc;
+  wmma::fill_fragment(fc, C(0));
+  for (int i = 0; i < depth; i += k) {
+    wmma::load_matrix_sync(fa, a + i, depth);
+    wmma::load_matrix_sync(fb, b + i, depth);
+    wmma::mma_sync(fc, fa, fb, fc);
+  }
+  for (int i = 0; i < fc.num_elements; ++i) fc.x[i] = fc.x[i] + C(1);
+  wmma::store_matrix_sync(c, fc, n, wmma::mem_row_major);
+}
+
+extern "C" __global__ void product_half(const half* a, const half* b, float* c, int depth) {
+  product<16, 16, 16, half>(a, b, c, depth);
+}
+extern "C" __global__ void product_half_wide(const half* a, const half* b, half* c, int depth) {
+  product<32, 8, 16, half>(a, b, c, depth);
+}
+extern "C" __global__ void product_bfloat(const __nv_bfloat16* a, const __nv_bfloat16* b, float* c, int depth) {
+  product<8, 32, 16, __nv_bfloat16>(a, b, c, depth);
+}
+extern "C" __global__ void product_tf32(const float* a, const float* b, float* c, int depth) {
+  product<16, 16, 8, wmma::precision::tf32>(a, b, c, depth);
+}
+extern "C" __global__ void product_byte(const signed char* a, const signed char* b, int* c, int depth) {
+  product<16, 16, 16, signed char>(a, b, c, depth);
+}
+extern "C" __global__ void product_unsigned(const unsigned char* a, const unsigned char* b, int* c, int depth) {
+  product<8, 32, 16, unsigned char>(a, b, c, depth);
+}
+
 extern "C" __global__ void turned(const unsigned* in, unsigned* out, int divergent) {
   const int lane = threadIdx.x % 32;
   unsigned x = in[threadIdx.x];
