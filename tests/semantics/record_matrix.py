@@ -1,4 +1,4 @@
-"""Runs the recorded matrix instructions on a GPU: record_matrix.py DIR OUT, with what `semantics_matrix write DIR` wrote.
+"""Runs the recorded matrix instructions on a GPU: record_matrix.py DIR OUT; `semantics_matrix write DIR` wrote DIR.
 
 Needs the CUDA driver alone, which compiles the kernels. OUT gets digests.tsv (a line for each instruction: its eight
 classes' CRC-32, or why it was refused) and up to `FILES` files of compressed results.
