@@ -15,6 +15,11 @@ constexpr std::uint64_t kChunk = 2ULL << 20;
 constexpr std::uint64_t kKeep = 1ULL << 30;
 constexpr std::size_t kRemembered = 64;
 
+// Arrays that lie at one place of their pages compete for the same sets of caches and banks of memory when a kernel
+// walks through them side by side: large ones begin at places of their own.
+constexpr std::uint64_t kStep = 69ULL << 10;
+constexpr std::uint64_t kSteps = 16;
+
 std::uint64_t round_up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
 
 }  // namespace
@@ -69,15 +74,29 @@ void DeviceMemory::give_back(std::uint64_t from, std::uint64_t to) {
   for (std::uint64_t c = from / kChunk; keep && c < to / kChunk; ++c) chunks_[c - base_ / kChunk] = Chunk::kept;
 }
 
+// From `start` to where the next large allocation should begin.
+std::uint64_t DeviceMemory::to_own_place(std::uint64_t start) const {
+  return (large_ % kSteps * kStep + kChunk - start % kChunk) % kChunk;
+}
+
 Result<void*> DeviceMemory::allocate(std::size_t bytes, std::string label) {
   const std::lock_guard lock(mutex_);
   const bool absurd = bytes > capacity_;
   const std::uint64_t need = absurd ? 0 : round_up(std::max<std::uint64_t>(bytes, 1), kGranule);
+  const bool large = need >= kChunk;
+  const auto find = [&](bool apart) {
+    return std::find_if(free_.begin(), free_.end(),
+                        [&](const auto& f) { return f.second >= need + (apart ? to_own_place(f.first) : 0); });
+  };
   auto it = free_.end();
-  if (!absurd && used_ + need <= capacity_)
-    it = std::find_if(free_.begin(), free_.end(), [&](const auto& f) { return f.second >= need; });
+  std::uint64_t gap = 0;
+  if (!absurd && used_ + need <= capacity_) {
+    if (large) it = find(true);
+    if (it != free_.end()) gap = to_own_place(it->first);
+    if (it == free_.end()) it = find(false);
+  }
   // The host may have less than the limit says.
-  if (it != free_.end() && !commit(it->first, it->first + need)) it = free_.end();
+  if (it != free_.end() && !commit(it->first + gap, it->first + gap + need)) it = free_.end();
   if (it == free_.end()) {
     std::uint64_t largest = 0;
     for (const auto& [start, length] : free_) largest = std::max(largest, length);
@@ -94,9 +113,11 @@ Result<void*> DeviceMemory::allocate(std::size_t bytes, std::string label) {
     d.remedy = "free arrays that are no longer needed, or open the device with a larger memory limit";
     return d;
   }
-  const std::uint64_t start = it->first, length = it->second;
-  free_.erase(it);
-  if (length > need) free_[start + need] = length - need;
+  const std::uint64_t start = it->first + gap, after = it->second - gap - need;
+  if (gap == 0) free_.erase(it);
+  if (gap != 0) it->second = gap;
+  if (after != 0) free_[start + need] = after;
+  if (large) ++large_;
   used_ += need;
   live_[start] = {bytes, need, std::move(label)};
   for (auto f = freed_.lower_bound(start); f != freed_.end() && f->first < start + need;) f = freed_.erase(f);

@@ -44,6 +44,7 @@ class DeviceMemory {
   // Makes the range accessible; false when the host refuses.
   bool commit(std::uint64_t from, std::uint64_t to);
   void give_back(std::uint64_t from, std::uint64_t to);
+  [[nodiscard]] std::uint64_t to_own_place(std::uint64_t start) const;
   // The last of `blocks` that starts at or before the address, when the range lies in it; needs the lock.
   [[nodiscard]] static bool inside(const std::map<std::uint64_t, Block>& blocks, std::uint64_t address,
                                    std::size_t bytes);
@@ -52,6 +53,7 @@ class DeviceMemory {
   std::uint64_t capacity_;
   std::uint64_t base_ = 0, range_ = 0;
   std::uint64_t used_ = 0;
+  std::uint64_t large_ = 0;  // large allocations so far
   std::map<std::uint64_t, Block> live_;
   std::map<std::uint64_t, Block> hosts_;         // registered host memory
   std::map<std::uint64_t, std::uint64_t> free_;  // start -> length
