@@ -258,6 +258,10 @@ const ptx::Instr* Emitter::terminator(BlockId b) const {
 }
 
 Result<void> Emitter::emit_block(BlockId b) {
+  if (lanes_ == 32) {
+    if (grouped_ >= 0 && b > grouped_ && b <= plan_.f().blocks[idx(grouped_)].loop_last) return {};
+    if (group_lanes(b) < 32) return emit_group_loop(b);
+  }
   block_ = b;
   if (!masked()) {
     b_.SetInsertPoint(blocks_[idx(b)]);
@@ -384,20 +388,30 @@ void Emitter::with_guard(const Inst& inst, const std::function<void(const Lanes&
 
 // --- uniform version
 
+void Emitter::go_to(BlockId from, BlockId to) {
+  if (lanes_ != 32) {
+    b_.CreateBr(blocks_[idx(to)]);
+  } else if (mode_ == Mode::block && plan_.ends_region(from, to)) {
+    const std::uint32_t turn = plan_.f().blocks[idx(from)].ends_with_barrier ? 1 : plan_.lockstep[idx(to)];
+    if (turn > 1) {
+      Value* count = b_.CreateAdd(b_.CreateLoad(b_.getInt32Ty(), turn_), b_.getInt32(1));
+      b_.CreateStore(count, turn_);
+      llvm::BasicBlock* over = new_block("turn_over");
+      b_.CreateCondBr(b_.CreateICmpEQ(count, b_.getInt32(turn)), over, blocks_[idx(to)]);
+      b_.SetInsertPoint(over);
+    }
+    end_warp(to);
+  } else if (plan_.f().blocks[idx(to)].spin_loop && to <= from) {
+    // The back edge of a spin loop lets others run now and then.
+    spin_yield(to);
+  } else {
+    b_.CreateBr(blocks_[idx(to)]);
+  }
+}
+
 Result<void> Emitter::end_uniform_block(BlockId b) {
   const ir::Block& block = plan_.f().blocks[idx(b)];
-  const auto jump = [&](BlockId s) {
-    if (mode_ == Mode::block && plan_.ends_region(b, s)) {
-      end_warp(s);
-      return;
-    }
-    // The back edge of a spin loop lets others run now and then.
-    if (plan_.f().blocks[idx(s)].spin_loop && s <= b) {
-      spin_yield(s);
-      return;
-    }
-    b_.CreateBr(blocks_[idx(s)]);
-  };
+  const auto jump = [&](BlockId s) { go_to(b, s); };
   if (block.ends && mode_ == Mode::block) {
     end_warp(kPartDone);
     return {};

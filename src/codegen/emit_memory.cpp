@@ -2,7 +2,6 @@
 #include <cstddef>
 
 #include "codegen/emitter.hpp"
-#include "codegen/lane_runs.hpp"
 #include "ir/webs.hpp"
 
 namespace warploom::codegen {
@@ -32,6 +31,10 @@ std::int64_t constant_offset(const Shape& s, unsigned lane) {
 }  // namespace
 
 Emitter::Address Emitter::address(const Inst& inst, std::size_t k, Space space) {
+  return of_group(full_address(inst, k, space));
+}
+
+Emitter::Address Emitter::full_address(const Inst& inst, std::size_t k, Space space) {
   const ptx::Operand& o = inst.p.operands[k];
   Address a;
   a.space = space;
@@ -194,8 +197,8 @@ llvm::Value* Emitter::load_one_by_one(const Address& a, llvm::Type* type) {
   const bool constant = a.shape.linear() && !has_factors(a.shape);
   Value* addresses = constant ? nullptr : address_lanes(a);
   Value* out = llvm::PoisonValue::get(wide(type));
-  for (unsigned l = 0; l < 32; ++l) {
-    Value* at = constant ? pointer(a.base, constant_offset(a.shape, l))
+  for (unsigned l = 0; l < lanes_; ++l) {
+    Value* at = constant ? pointer(a.base, constant_offset(a.shape, lane0_ + l))
                          : pointer(b_.CreateExtractElement(addresses, std::uint64_t{l}));
     Value* x = b_.CreateAlignedLoad(type, at, llvm::Align(type->getScalarSizeInBits() / 8));
     out = b_.CreateInsertElement(out, x, std::uint64_t{l});
@@ -211,14 +214,14 @@ llvm::Value* Emitter::load_lanes(const Address& a, llvm::Type* type, const Lanes
   const bool unrolled = lanes.mask == nullptr && !is_volatile && (bytes < 4 || !traits_.gathers);
   if (!a.shape.linear() && unrolled) return load_one_by_one(a, type);
   if (!a.shape.linear() || is_volatile) return gather(address_lanes(a), type, lanes, is_volatile);
-  const Runs runs = find_runs(a.shape);
+  const Runs runs = runs_of(a.shape);
   // Padding around the windows makes whole-vector loads of inactive lanes harmless there.
   const bool padded = a.space == Space::shared;
   const bool contiguous = runs.stride == bytes, broadcast = runs.stride == 0;
   if (runs.length >= 4 && (contiguous || broadcast) && (lanes.mask == nullptr || padded || contiguous)) {
     std::vector<Value*> parts;
     Value* starts = has_factors(a.shape) ? pattern(a.shape, b_.getInt64Ty()) : nullptr;
-    for (unsigned r = 0; r < 32; r += runs.length) {
+    for (unsigned r = 0; r < lanes_; r += runs.length) {
       Value* at = run_start(a, starts, r);
       llvm::Type* part = llvm::FixedVectorType::get(type, runs.length);
       if (broadcast) {
@@ -228,7 +231,7 @@ llvm::Value* Emitter::load_lanes(const Address& a, llvm::Type* type, const Lanes
       } else {
         std::vector<int> pick;
         for (unsigned l = 0; l < runs.length; ++l) pick.push_back(static_cast<int>(r + l));
-        Value* bits = runs.length == 32 ? lanes.bits : b_.CreateShuffleVector(lanes.bits, pick);
+        Value* bits = runs.length == lanes_ ? lanes.bits : b_.CreateShuffleVector(lanes.bits, pick);
         parts.push_back(b_.CreateMaskedLoad(part, at, align, bits, llvm::Constant::getNullValue(part)));
       }
     }
@@ -263,23 +266,23 @@ void Emitter::store_lanes(const Address& a, Value* value, const Lanes& lanes, bo
   }
   if (!wide_value) value = splat(value);
   if (a.shape.linear() && !is_volatile) {
-    const Runs runs = find_runs(a.shape);
+    const Runs runs = runs_of(a.shape);
     const bool blend = lanes.mask != nullptr && a.space == Space::shared && !traits_.masked_stores;
     if (runs.length >= 8 && runs.stride == bytes && (lanes.mask == nullptr || traits_.masked_stores || blend)) {
       Value* starts = has_factors(a.shape) ? pattern(a.shape, b_.getInt64Ty()) : nullptr;
       Value* past = lanes.mask == nullptr ? passes_caches(a, bytes) : nullptr;
       std::vector<std::pair<Value*, Value*>> later;
-      for (unsigned r = 0; r < 32; r += runs.length) {
+      for (unsigned r = 0; r < lanes_; r += runs.length) {
         Value* at = run_start(a, starts, r);
         std::vector<int> pick;
         for (unsigned l = 0; l < runs.length; ++l) pick.push_back(static_cast<int>(r + l));
-        Value* part = runs.length == 32 ? value : b_.CreateShuffleVector(value, pick);
+        Value* part = runs.length == lanes_ ? value : b_.CreateShuffleVector(value, pick);
         if (lanes.mask == nullptr) {
           if (past == nullptr) b_.CreateAlignedStore(part, at, align);
           if (past != nullptr) later.emplace_back(part, at);
           continue;
         }
-        Value* bits = runs.length == 32 ? lanes.bits : b_.CreateShuffleVector(lanes.bits, pick);
+        Value* bits = runs.length == lanes_ ? lanes.bits : b_.CreateShuffleVector(lanes.bits, pick);
         if (blend)
           b_.CreateAlignedStore(b_.CreateSelect(bits, part, b_.CreateAlignedLoad(part->getType(), at, align)), at,
                                 align);
@@ -298,16 +301,16 @@ bool Emitter::load_interleaved(const Address& a, llvm::Type* type, unsigned widt
                                std::vector<Value*>& out) {
   if (!a.shape.linear() || (lanes.mask != nullptr && a.space != Space::shared)) return false;
   const unsigned bytes = type->getScalarSizeInBits() / 8;
-  const Runs runs = find_runs(a.shape);
+  const Runs runs = runs_of(a.shape);
   if (runs.length < 4 || runs.stride != static_cast<std::int64_t>(bytes) * width) return false;
   Value* starts = has_factors(a.shape) ? pattern(a.shape, b_.getInt64Ty()) : nullptr;
   llvm::Type* all = llvm::FixedVectorType::get(type, runs.length * width);
   std::vector<Value*> loaded;
-  for (unsigned r = 0; r < 32; r += runs.length) {
+  for (unsigned r = 0; r < lanes_; r += runs.length) {
     // Runs that repeat (threads of one row) are loaded once.
     unsigned same = r;
     for (unsigned o = 0; o < r && starts == nullptr; o += runs.length)
-      if (constant_offset(a.shape, o) == constant_offset(a.shape, r)) same = o;
+      if (constant_offset(a.shape, lane0_ + o) == constant_offset(a.shape, lane0_ + r)) same = o;
     loaded.push_back(same != r ? loaded[same / runs.length]
                                : b_.CreateAlignedLoad(all, run_start(a, starts, r), llvm::Align(bytes)));
   }
@@ -326,14 +329,14 @@ bool Emitter::store_interleaved(const Address& a, llvm::ArrayRef<Value*> values,
   llvm::Type* type = values[0]->getType()->getScalarType();
   const unsigned bytes = type->getScalarSizeInBits() / 8;
   const auto width = static_cast<unsigned>(values.size());
-  const Runs runs = find_runs(a.shape);
+  const Runs runs = runs_of(a.shape);
   if (runs.length < 4 || runs.stride != static_cast<std::int64_t>(bytes) * width) return false;
   Value* starts = has_factors(a.shape) ? pattern(a.shape, b_.getInt64Ty()) : nullptr;
   std::vector<Value*> parts(values.begin(), values.end());
   for (Value*& p : parts)
     if (!p->getType()->isVectorTy()) p = splat(p);
   Value* all = concatenate(std::move(parts));
-  for (unsigned r = 0; r < 32; r += runs.length) {
+  for (unsigned r = 0; r < lanes_; r += runs.length) {
     std::vector<int> pick;
     for (unsigned l = r; l < r + runs.length; ++l)
       for (unsigned e = 0; e < width; ++e) pick.push_back(static_cast<int>(e * 32 + l));
@@ -344,7 +347,7 @@ bool Emitter::store_interleaved(const Address& a, llvm::ArrayRef<Value*> values,
 
 llvm::Value* Emitter::run_start(const Address& a, Value* starts, unsigned lane) {
   if (starts != nullptr) return pointer(b_.CreateAdd(a.base, b_.CreateExtractElement(starts, lane)));
-  return pointer(a.base, constant_offset(a.shape, lane));
+  return pointer(a.base, constant_offset(a.shape, lane0_ + lane));
 }
 
 // A power of two of vectors of one length, in a row.

@@ -2,7 +2,6 @@
 #include <cstddef>
 
 #include "codegen/emitter.hpp"
-#include "codegen/lane_runs.hpp"
 
 namespace warploom::codegen {
 
@@ -31,7 +30,8 @@ void Emitter::fetch_lines(Value* start, std::int64_t bytes) {
 // In loops, the distance to the next iteration's address is the one from the last iteration's: a wrong guess costs a
 // fetch.
 void Emitter::fetch_ahead(const Address& a, std::uint32_t bytes) {
-  if (mask_ != nullptr || masked() || a.wide != nullptr || (a.space != Space::global && a.space != Space::generic))
+  if (mask_ != nullptr || masked() || lanes_ != 32 || a.wide != nullptr ||
+      (a.space != Space::global && a.space != Space::generic))
     return;
   const Runs runs = a.shape.uniform() ? Runs{32, 0} : find_runs(a.shape);
   if (plan_.f().blocks[idx(block_)].loop_depth == 0) {

@@ -74,9 +74,9 @@ llvm::Value* Emitter::pattern(const Shape& s, llvm::Type* type) {
   Value* sum = nullptr;
   for (const ir::Term& t : s.terms) {
     std::vector<llvm::Constant*> lanes;
-    for (std::int64_t x : t.pattern)
-      lanes.push_back(
-          llvm::ConstantInt::get(type, static_cast<std::uint64_t>(x) & (bits == 64 ? ~0ULL : (1ULL << bits) - 1)));
+    for (unsigned l = lane0_; l < lane0_ + lanes_; ++l)
+      lanes.push_back(llvm::ConstantInt::get(
+          type, static_cast<std::uint64_t>(t.pattern[l]) & (bits == 64 ? ~0ULL : (1ULL << bits) - 1)));
     Value* p = llvm::ConstantVector::get(lanes);
     if (t.mult >= 0) {
       Value* factor = load_base(t.mult);
@@ -187,7 +187,7 @@ llvm::Value* Emitter::operand(const Inst& inst, const Operand& o, std::int32_t v
       const Type from = plan_.storage[idx(o.reg)];
       v = want_wide ? load_wide(o.reg) : load_base(o.reg);
       if (plan_.needs_nan_bits(inst, o.reg, type)) {
-        OpEnv env{b_, want_wide ? 32U : 1U};
+        OpEnv env{b_, want_wide ? lanes_ : 1U};
         v = canonical_nan(env, v);
       }
       v = convert(v, from, type);
@@ -322,7 +322,7 @@ Result<void> Emitter::emit_pure_instruction(const Inst& inst) {
     in.push_back(operand(inst, k, !scalar));
   }
   if (carry_in) in.push_back(b_.CreateLoad(wide(b_.getInt1Ty()), carry_));
-  OpEnv env{b_, scalar ? 1U : 32U};
+  OpEnv env{b_, scalar ? 1U : lanes_};
   if (!emit_pure(env, p, in, out)) return unsupported(inst, "");
   std::size_t next = 0;
   for (std::size_t k = 0; k < results; ++k) {

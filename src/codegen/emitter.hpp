@@ -7,6 +7,7 @@
 
 #include "codegen/counters.hpp"
 #include "codegen/kernel_plan.hpp"
+#include "codegen/lane_runs.hpp"
 #include "backend/llvm.hpp"
 #include "codegen/ops.hpp"
 #include "isa/matrix.hpp"
@@ -55,11 +56,11 @@ class Emitter {
   // emitter.cpp: storage
   [[nodiscard]] const ir::Shape& shape(ir::ValueId v) const { return shapes_[v]; }
   [[nodiscard]] llvm::Type* storage_type(ir::ValueId v) const;
-  [[nodiscard]] llvm::Type* wide(llvm::Type* t) const { return llvm::FixedVectorType::get(t, 32); }
+  [[nodiscard]] llvm::Type* wide(llvm::Type* t) const { return llvm::FixedVectorType::get(t, lanes_); }
   Value* slot(ir::ValueId v);
   Value* load_base(ir::ValueId v);
   Value* load_wide(ir::ValueId v);
-  Value* pattern(const ir::Shape& s, llvm::Type* type);    // <32 x type>, without the base
+  Value* pattern(const ir::Shape& s, llvm::Type* type);    // of all lanes, without the base
   Value* convert(Value* v, isa::Type from, isa::Type to);  // register bits to operand type and back
   Value* to_bits(Value* v, isa::Type type);
   Value* from_bits(Value* v, isa::Type type);
@@ -72,7 +73,7 @@ class Emitter {
   [[nodiscard]] bool operand_is_uniform(const ptx::Operand& o) const;
   void write(const ir::Inst& inst, ir::ValueId v, Value* value, isa::Type type);  // scalar or 32 lanes
   void write_result(const ir::Inst& inst, std::size_t k, Value* value);
-  Value* splat(Value* v) { return b_.CreateVectorSplat(32, v); }
+  Value* splat(Value* v) { return b_.CreateVectorSplat(lanes_, v); }
   Value* symbol_address(std::int32_t variable, std::uint64_t offset);
   Value* guard_bits(const ir::Inst& inst);    // <32 x i1>
   Value* guard_scalar(const ir::Inst& inst);  // i1, for a uniform guard
@@ -85,10 +86,13 @@ class Emitter {
   // Runs `body` for the lanes that the guard lets through; around it control flow where no lane may be.
   void with_guard(const ir::Inst& inst, const std::function<void(const Lanes&)>& body);
   Lanes current() const { return {mask_, mask_bits_}; }
-  Value* mask_or_all(const Lanes& lanes) { return lanes.mask != nullptr ? lanes.mask : b_.getInt32(0xFFFFFFFF); }
+  Value* mask_or_all(const Lanes& lanes) { return lanes.mask != nullptr ? lanes.mask : b_.getInt32(all_lanes()); }
+  [[nodiscard]] std::uint32_t all_lanes() const { return lanes_ == 32 ? 0xFFFFFFFF : (1U << lanes_) - 1; }
   Value* bits_or_all(const Lanes& lanes);
-  Value* to_mask(Value* bits) { return b_.CreateBitCast(bits, b_.getInt32Ty()); }
-  Value* to_lane_bits(Value* mask) { return b_.CreateBitCast(mask, wide(b_.getInt1Ty())); }
+  Value* to_mask(Value* bits) { return b_.CreateZExt(b_.CreateBitCast(bits, b_.getIntNTy(lanes_)), b_.getInt32Ty()); }
+  Value* to_lane_bits(Value* mask) {
+    return b_.CreateBitCast(b_.CreateTrunc(mask, b_.getIntNTy(lanes_)), wide(b_.getInt1Ty()));
+  }
   Value* field(std::size_t offset, llvm::Type* type, bool invariant = false);
   // A field that never changes and is the same for all warps of a block.
   Value* block_field(std::size_t offset, llvm::Type* type);
@@ -108,6 +112,7 @@ class Emitter {
   Result<void> emit_body(ir::BlockId b);
   void enter_masked_block(ir::BlockId b);
   Result<void> end_uniform_block(ir::BlockId b);
+  void go_to(ir::BlockId from, ir::BlockId to);  // in the versions for full warps
   void end_masked_block(ir::BlockId b);
   void after_masked_block(ir::BlockId b);
   void emit_dispatch();
@@ -155,8 +160,16 @@ class Emitter {
   Result<void> emit_arms(ir::BlockId b, Value* taken);
   void leave_arms(ir::BlockId b);
 
+  // emit_group_loop.cpp
+  [[nodiscard]] unsigned group_lanes(ir::BlockId header) const;
+  Result<void> emit_group_loop(ir::BlockId header);
+  void forget(Value* area);
+  Address of_group(Address a);
+
   // emit_memory.cpp
   Address address(const ir::Inst& inst, std::size_t k, isa::Space space);
+  Address full_address(const ir::Inst& inst, std::size_t k, isa::Space space);
+  [[nodiscard]] Runs runs_of(const ir::Shape& s) const { return find_runs(s, lane0_, lanes_); }
   Value* address_lanes(const Address& a);  // <32 x i64>
   void emit_load(const ir::Inst& inst);
   void emit_store(const ir::Inst& inst);
@@ -254,7 +267,11 @@ class Emitter {
   llvm::Instruction* warps_ = nullptr;
   Value* warp_ = nullptr;  // number of the warp
   llvm::PHINode* part_ = nullptr;
+  llvm::AllocaInst* turn_ = nullptr;  // iterations that the warp has done in its turn
   std::map<ir::BlockId, llvm::BasicBlock*> region_exit_;
+  // The lanes being emitted; fewer than 32 while a group's loop is.
+  unsigned lanes_ = 32, lane0_ = 0;
+  ir::BlockId grouped_ = -1;  // header of the loop last emitted for groups
   // While an arm of a divergent branch is emitted in place: the branch's arms, and lanes that go to each.
   const Arms* arms_ = nullptr;
   std::map<ir::BlockId, llvm::AllocaInst*> arm_lanes_;

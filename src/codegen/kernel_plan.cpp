@@ -104,26 +104,37 @@ Arms find_arms(const ir::Function& f, const passes::Shapes& shapes, BlockId b, B
   return arms;
 }
 
+bool varies(const KernelPlan& plan, ValueId v) { return v >= 0 && !plan.prepared.shapes[v].uniform(); }
+
 // More than this is too much to save and restore in each iteration.
 constexpr std::uint32_t kMaxLockstepBytes = 512;
 
-std::vector<char> find_lockstep(const KernelPlan& plan) {
+// What so many iterations read lies in the caches when the next warp comes.
+constexpr std::uint32_t kTurn = 64;
+
+std::vector<std::uint32_t> find_lockstep(const KernelPlan& plan) {
   const ir::Function& f = plan.f();
-  std::vector<char> out(f.blocks.size(), false);
+  std::vector<std::uint32_t> out(f.blocks.size(), 0);
   for (std::size_t h = 0; h < f.blocks.size(); ++h) {
     const BlockId last = f.blocks[h].loop_last;
     if (last < 0) continue;
-    bool far = false, simple = true;
+    bool far = false, strided = false, simple = true, alike = true;
     for (std::size_t b = h; b <= idx(last); ++b) {
       const ir::Block& block = f.blocks[b];
       simple = simple && (b == h || block.loop_last < 0) && !block.ends_with_barrier && !block.starts_with_sync;
-      for (std::size_t i = 0; i < block.insts.size(); ++i) far = far || plan.streams.far_load[b][i];
+      for (std::size_t i = 0; i < block.insts.size(); ++i) {
+        far = far || plan.streams.far_load[b][i];
+        strided = strided || (plan.streams.strided_load[b][i] && varies(plan, block.insts[i].p.operands[1].reg));
+      }
+      if (block.succs.size() > 1)
+        ir::for_each_use(block.insts.back(), [&](ValueId v) { alike = alike && plan.block_uniform[idx(v)]; });
     }
     std::uint32_t bytes = 0;
     for (std::size_t v = 0; v < f.values.size(); ++v)
       if (f.is_live_in(static_cast<BlockId>(h), static_cast<ValueId>(v)) && !plan.block_uniform[v])
         bytes += plan.slots[v].bytes;
-    out[h] = far && simple && bytes <= kMaxLockstepBytes;
+    if (!simple || bytes > kMaxLockstepBytes || plan.group_loops[h].exit >= 0) continue;
+    out[h] = far ? 1 : strided && alike ? kTurn : 0;
   }
   return out;
 }
@@ -294,11 +305,17 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
   for (std::size_t b = 0; b < blocks; ++b)
     plan->arms.push_back(find_arms(f, plan->prepared.shapes, static_cast<BlockId>(b), ipdom[b]));
   plan->streams = passes::find_memory_streams(f);
+  // Probes count for whole warps.
+  plan->group_loops.resize(blocks);
+  if (!counting && !checking) plan->group_loops = passes::find_group_loops(f, plan->prepared.shapes);
   plan->continues_wide = plan->continues;
   for (const auto& [b, index] : plan->prepared.shapes.widenings) plan->continues_wide[idx(b)] = false;
   // A block that simply goes on is no place to change versions: its masks are never stored.
   for (std::size_t b = 0; b < blocks; ++b)
     if (plan->continues[b]) plan->returns_to_uniform[b] = false;
+  for (std::size_t h = 0; h < blocks; ++h)
+    if (plan->group_loops[h].exit >= 0)
+      for (std::size_t b = h + 1; b <= idx(f.blocks[h].loop_last); ++b) plan->returns_to_uniform[b] = false;
 
   plan->plain_barriers = f.barriers != 0;
   for (const ir::Block& b : f.blocks)

@@ -3,6 +3,7 @@
 
 #include "codegen/context.hpp"
 #include "observe/facts.hpp"
+#include "passes/group_loops.hpp"
 #include "passes/memory_streams.hpp"
 #include "passes/pipeline.hpp"
 
@@ -45,14 +46,17 @@ struct KernelPlan {
   std::vector<char> continues_wide;  // the same in the conservative version, which is entered at checked widenings
   passes::MemoryStreams streams;
   std::vector<Arms> arms;  // by block: of the branch at its end
-  bool spins = false;      // some loop may wait for other threads
-  bool parts = false;      // lanes are likely to part: a branch that is no mere bounds guard may part them
+  // By block: of a loop header. Such a loop is entered at its header only.
+  std::vector<passes::GroupLoop> group_loops;
+  bool spins = false;  // some loop may wait for other threads
+  bool parts = false;  // lanes are likely to part: a branch that is no mere bounds guard may part them
 
   // Regions of the block version, the kernel's start first; empty when there is no such version.
   std::vector<Region> regions;
-  // By block: of a loop header, whether the block version takes all warps through one iteration before the next. Such
-  // loops walk memory by the size of the grid: a block's warps read side by side, one warp reads far apart.
-  std::vector<char> lockstep;
+  // By block: of a loop header, through how many iterations the block version takes a warp before the next warp's turn;
+  // 0: through all. Such loops walk memory with long strides: a block's warps read side by side or the same, one warp
+  // reads far apart.
+  std::vector<std::uint32_t> lockstep;
   std::vector<char> block_uniform;  // by value: the same in all warps of a block
   std::vector<Slot> block_slots;    // of those that cross blocks, in WarpContext::block_in and block_out
   std::uint32_t block_slot_bytes = 0;

@@ -3,12 +3,12 @@
 
 namespace warploom::codegen {
 
-Runs find_runs(const ir::Shape& s) {
-  for (unsigned length = 32; length >= 2; length /= 2) {
+Runs find_runs(const ir::Shape& s, unsigned from, unsigned lanes) {
+  for (unsigned length = lanes; length >= 2; length /= 2) {
     bool good = true;
     std::int64_t stride = 0;
     bool first = true;
-    for (unsigned r = 0; r < 32 && good; r += length)
+    for (unsigned r = from; r < from + lanes && good; r += length)
       for (unsigned l = r + 1; l < r + length && good; ++l) {
         std::int64_t step = 0;
         for (const ir::Term& t : s.terms) {

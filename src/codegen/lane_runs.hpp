@@ -11,7 +11,8 @@ struct Runs {
   std::int64_t stride = 0;  // bytes from lane to lane within a run, the same in all runs
 };
 
-// The longest runs with one stride; factors that are no constant must not change within a run.
-Runs find_runs(const ir::Shape& shape);
+// The longest runs with one stride among `lanes` lanes from `first` on; factors that are no constant must not change
+// within a run.
+Runs find_runs(const ir::Shape& shape, unsigned first = 0, unsigned lanes = 32);
 
 }  // namespace warploom::codegen

@@ -1,6 +1,7 @@
 // Walks addresses back to the additions that loops make to them and to the parameters they begin with.
 #include "passes/memory_streams.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -18,6 +19,7 @@ using isa::Op;
 namespace {
 
 std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
+constexpr std::uint64_t kFar = 1024;  // bytes
 constexpr int kDeepest = 16;  // steps from an address back; longer chains count as unknown
 
 bool is_global(const ptx::Instr& p) {
@@ -47,22 +49,29 @@ class Walk {
     return found;
   }
 
-  // Does the value go on, from one iteration of the loop to the next, by the size of the grid?
-  bool steps_far(ValueId v, BlockId first, BlockId last, int depth = 0) const {
+  // Does the value go on, from one iteration of the loop to the next, by an amount of which `by` is true?
+  template <class By>
+  bool steps(ValueId v, BlockId first, BlockId last, const By& by, int depth = 0) const {
     if (depth > kDeepest) return false;
     for (const auto& [b, inst] : defs_[idx(v)]) {
       if (b < first || b > last || isa::row(inst->p.op).flow != isa::Flow::pure) continue;
       if (defs_[idx(v)].size() > 1) {
         if (inst->p.op != Op::add) continue;
         const ptx::Operand &x = inst->p.operands[1], &y = inst->p.operands[2];
-        if ((x.reg == v && y.reg >= 0 && of_grid(y.reg)) || (y.reg == v && x.reg >= 0 && of_grid(x.reg))) return true;
+        if ((x.reg == v && by(y)) || (y.reg == v && by(x))) return true;
         continue;
       }
       bool far = false;
-      ir::for_each_use(*inst, [&](ValueId u) { far = far || (u != v && steps_far(u, first, last, depth + 1)); });
+      ir::for_each_use(*inst, [&](ValueId u) { far = far || (u != v && steps(u, first, last, by, depth + 1)); });
       if (far) return true;
     }
     return false;
+  }
+
+  // Is the value made outside the loop?
+  bool outside(ValueId v, BlockId first, BlockId last) const {
+    return std::none_of(defs_[idx(v)].begin(), defs_[idx(v)].end(),
+                        [&](const auto& d) { return d.first >= first && d.first <= last; });
   }
 
   // Offset of the pointer parameter that the address starts from.
@@ -113,6 +122,7 @@ MemoryStreams find_memory_streams(const ir::Function& f) {
   for (std::size_t b = 0; b < f.blocks.size(); ++b) {
     const ir::Block& block = f.blocks[b];
     out.far_load.emplace_back(block.insts.size(), false);
+    out.strided_load.emplace_back(block.insts.size(), false);
     out.write_only.emplace_back(block.insts.size(), false);
     BlockId first = -1;
     for (BlockId h = static_cast<BlockId>(b); h >= 0 && first < 0; --h)
@@ -121,7 +131,16 @@ MemoryStreams find_memory_streams(const ir::Function& f) {
       const Inst& i = block.insts[k];
       const isa::Flow flow = isa::row(i.p.op).flow;
       if (flow == isa::Flow::load && first >= 0 && is_global(i.p) && i.p.operands[1].reg >= 0)
-        out.far_load[b][k] = walk.steps_far(i.p.operands[1].reg, first, f.blocks[idx(first)].loop_last);
+{
+        const BlockId last = f.blocks[idx(first)].loop_last;
+        const ValueId at = i.p.operands[1].reg;
+        out.far_load[b][k] =
+            walk.steps(at, first, last, [&](const ptx::Operand& o) { return o.reg >= 0 && walk.of_grid(o.reg); });
+        out.strided_load[b][k] = walk.steps(at, first, last, [&](const ptx::Operand& o) {
+          if (o.kind == ptx::Operand::Kind::imm) return o.imm >= kFar && o.imm < (1ULL << 31);
+          return o.reg >= 0 && walk.outside(o.reg, first, last);
+        });
+      }
       if (flow == isa::Flow::store && is_global(i.p) && !ordered && !unknown && i.p.operands[0].reg >= 0) {
         const auto to = walk.parameter(i.p.operands[0].reg);
         out.write_only[b][k] = to && !read.contains(*to);
