@@ -109,8 +109,9 @@ bool varies(const KernelPlan& plan, ValueId v) { return v >= 0 && !plan.prepared
 // More than this is too much to save and restore in each iteration.
 constexpr std::uint32_t kMaxLockstepBytes = 512;
 
-// What so many iterations read lies in the caches when the next warp comes.
-constexpr std::uint32_t kTurn = 64;
+// So many lines lie in the first cache when the next warp comes, even if they all compete for one set of it, as lines
+// do that are a power of two apart.
+constexpr std::uint32_t kTurn = 8;
 
 std::vector<std::uint32_t> find_lockstep(const KernelPlan& plan) {
   const ir::Function& f = plan.f();
@@ -118,13 +119,14 @@ std::vector<std::uint32_t> find_lockstep(const KernelPlan& plan) {
   for (std::size_t h = 0; h < f.blocks.size(); ++h) {
     const BlockId last = f.blocks[h].loop_last;
     if (last < 0) continue;
-    bool far = false, strided = false, simple = true, alike = true;
+    bool far = false, simple = true, alike = true;
+    std::uint32_t strided = 0;
     for (std::size_t b = h; b <= idx(last); ++b) {
       const ir::Block& block = f.blocks[b];
       simple = simple && (b == h || block.loop_last < 0) && !block.ends_with_barrier && !block.starts_with_sync;
       for (std::size_t i = 0; i < block.insts.size(); ++i) {
         far = far || plan.streams.far_load[b][i];
-        strided = strided || (plan.streams.strided_load[b][i] && varies(plan, block.insts[i].p.operands[1].reg));
+        if (plan.streams.strided_load[b][i] && varies(plan, block.insts[i].p.operands[1].reg)) ++strided;
       }
       if (block.succs.size() > 1)
         ir::for_each_use(block.insts.back(), [&](ValueId v) { alike = alike && plan.block_uniform[idx(v)]; });
@@ -134,7 +136,7 @@ std::vector<std::uint32_t> find_lockstep(const KernelPlan& plan) {
       if (f.is_live_in(static_cast<BlockId>(h), static_cast<ValueId>(v)) && !plan.block_uniform[v])
         bytes += plan.slots[v].bytes;
     if (!simple || bytes > kMaxLockstepBytes || plan.group_loops[h].exit >= 0) continue;
-    out[h] = far ? 1 : strided && alike ? kTurn : 0;
+    out[h] = far ? 1 : strided > 0 && alike ? std::max(kTurn / strided, 1U) : 0;
   }
   return out;
 }

@@ -20,7 +20,7 @@ namespace {
 
 std::size_t idx(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr std::uint64_t kFar = 1024;  // bytes
-constexpr int kDeepest = 16;  // steps from an address back; longer chains count as unknown
+constexpr int kDeepest = 16;          // steps from an address back; longer chains count as unknown
 
 bool is_global(const ptx::Instr& p) {
   // Textures and surfaces have handles and no addresses.
@@ -130,8 +130,7 @@ MemoryStreams find_memory_streams(const ir::Function& f) {
     for (std::size_t k = 0; k < block.insts.size(); ++k) {
       const Inst& i = block.insts[k];
       const isa::Flow flow = isa::row(i.p.op).flow;
-      if (flow == isa::Flow::load && first >= 0 && is_global(i.p) && i.p.operands[1].reg >= 0)
-{
+      if (flow == isa::Flow::load && first >= 0 && is_global(i.p) && i.p.operands[1].reg >= 0) {
         const BlockId last = f.blocks[idx(first)].loop_last;
         const ValueId at = i.p.operands[1].reg;
         out.far_load[b][k] =
