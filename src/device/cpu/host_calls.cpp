@@ -308,9 +308,9 @@ void warploom_free(WarpContext* c, const std::uint64_t* address) {
   if (!ok) b->fail_at(c->warp, 1, warploom::ErrorId::invalid_value, ok.error().what, ok.error().remedy, 0, 0);
 }
 
-std::uint32_t warploom_texture(WarpContext* c, std::uint64_t op, const std::uint64_t* objects, const std::uint32_t* words,
-                               std::uint32_t* results, std::uint32_t mask, std::int32_t block, std::int32_t index,
-                               std::uint64_t* counters);
+std::uint32_t warploom_texture(WarpContext* c, std::uint64_t op, const std::uint64_t* objects,
+                               const std::uint32_t* words, std::uint32_t* results, std::uint32_t mask,
+                               std::int32_t block, std::int32_t index, std::uint64_t* counters);
 
 std::uint32_t warploom_check(WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes,
                              std::uint32_t site);
