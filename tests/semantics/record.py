@@ -9,6 +9,9 @@ import re
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "gpu"))
+from cuda_driver import Driver  # noqa: E402
+
 SETS = 512
 
 
@@ -30,28 +33,6 @@ def assemble(folder):
             sys.exit(run.stderr)
         print(f"ptxas refuses {len(refused)} cases")
         alive = [i for i in alive if i not in refused]
-
-
-class Driver:
-    """The few entry points of the CUDA driver that are needed."""
-
-    def __init__(self):
-        self.lib = ctypes.CDLL("libcuda.so.1")
-        context, device = ctypes.c_void_p(), ctypes.c_int()
-        self.call("cuInit", 0)
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
-
-    def call(self, name, *args):
-        code = getattr(self.lib, name)(*args)
-        if code != 0:
-            sys.exit(f"{name} failed with {code}")
-
-    def allocate(self, size):
-        pointer = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(size))
-        return pointer
 
 
 def main():

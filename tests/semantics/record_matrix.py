@@ -10,47 +10,10 @@ import sys
 import time
 import zlib
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "gpu"))
+from cuda_driver import Driver, DriverError  # noqa: E402
+
 FILES, FILE_BYTES = 4, 3_900_000
-
-
-class Driver:
-    """The few entry points of the CUDA driver that are needed."""
-
-    def __init__(self):
-        self.lib = ctypes.CDLL("libcuda.so.1")
-        self.context, device, version = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
-        self.call("cuInit", 0)
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDriverGetVersion", ctypes.byref(version))
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), device)
-        self.attach()
-        self.version = version.value
-
-    def attach(self):
-        self.call("cuCtxSetCurrent", self.context)
-
-    def call(self, name, *args):
-        code = getattr(self.lib, name)(*args)
-        if code != 0:
-            raise RuntimeError(f"{name} failed with {code}")
-
-    def allocate(self, size):
-        pointer = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(size))
-        return pointer
-
-    def load(self, text):
-        """A module of PTX text, or the compiler's complaint."""
-        self.attach()
-        module = ctypes.c_void_p()
-        log = ctypes.create_string_buffer(4096)
-        keys = (ctypes.c_int * 2)(5, 6)  # CU_JIT_ERROR_LOG_BUFFER and its size
-        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), 4096)
-        code = self.lib.cuModuleLoadDataEx(ctypes.byref(module), text.encode(), 2, keys, values)
-        if code != 0:
-            lines = [x for x in log.value.decode(errors="replace").splitlines() if "error" in x or "fatal" in x]
-            return None, f"{code} " + " | ".join(lines)[:300].replace("\t", " ")
-        return module, ""
 
 
 def rank(line):
@@ -61,6 +24,13 @@ def rank(line):
         first = "wmma" not in name or ".row.col.m16n16" in name or ".row.col.m8n8k4" in name
         return (1 if first else 3) if floats else (2 if name.endswith("s32") and first else 4)
     return 0
+
+
+def in_one_line(complaint):
+    """The compiler's errors, without what a table cannot hold."""
+    code, _, log = complaint.partition(" ")
+    lines = [x for x in log.splitlines() if "error" in x or "fatal" in x]
+    return f"{code} " + " | ".join(lines)[:300].replace("\t", " ")
 
 
 def main():
@@ -79,11 +49,11 @@ def main():
     result = cuda.allocate(most)
     with concurrent.futures.ThreadPoolExecutor(8) as threads:
         modules = list(threads.map(cuda.load, kernels[:len(lines)]))
-    print(f"driver {cuda.version}, {len(lines)} kernels compiled after {time.time() - started:.1f} s")
+    print(f"{len(lines)} kernels compiled after {time.time() - started:.1f} s")
     digests, blobs = [], []
     for line, (module, why) in zip(lines, modules):
         if module is None:
-            digests.append(f"{line[0]}\t!{why}\n")
+            digests.append(f"{line[0]}\t!{in_one_line(why)}\n")
             continue
         cases, size = int(line[5]), int(line[6])
         function = ctypes.c_void_p()
@@ -95,7 +65,7 @@ def main():
             args = (ctypes.c_void_p * 5)(*[ctypes.addressof(x) for x in values])
             cuda.call("cuLaunchKernel", function, cases, 1, 1, 32, 1, 1, 0, None, args, None)
             cuda.call("cuMemcpyDtoH_v2", buffer, result, ctypes.c_size_t(cases * size))
-        except RuntimeError as error:
+        except DriverError as error:
             digests.append(f"{line[0]}\t!{error}\n")
             continue
         step = cases * size // 8

@@ -13,6 +13,9 @@ import struct
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "gpu"))
+from cuda_driver import Driver, DriverError  # noqa: E402
+
 from cases import CASES, FAULTS, FORMATS, MODES, SAMPLER, Array, Coords, bits
 
 KEPT = 256  # samples of a case in the repository
@@ -84,46 +87,19 @@ class TextureDesc(ctypes.Structure):
                 ("high", ctypes.c_float), ("border", ctypes.c_float * 4), ("reserved", ctypes.c_int * 12)]
 
 
-class Refused(Exception):
-    """An entry point of the driver gave an error."""
-
-
-class Driver:
-    """The few entry points that are needed."""
+class TextureDriver(Driver):
+    """Kernels and arrays that are made once."""
 
     def __init__(self):
-        self.lib = ctypes.CDLL("libcuda.so.1")
-        context, device = ctypes.c_void_p(), ctypes.c_int()
-        self.call("cuInit", 0)
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
+        super().__init__()
         self.modules, self.arrays = {}, {}
-
-    def call(self, name, *args):
-        code = getattr(self.lib, name)(*args)
-        if code != 0:
-            raise Refused(f"{name} {code}")
-
-    def allocate(self, size):
-        pointer = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(max(size, 16)))
-        return pointer
-
-    def upload(self, data):
-        pointer = self.allocate(len(data))
-        self.call("cuMemcpyHtoD_v2", pointer, data, ctypes.c_size_t(len(data)))
-        return pointer
 
     def function(self, text):
         if text not in self.modules:
-            module, function = ctypes.c_void_p(), ctypes.c_void_p()
-            log = ctypes.create_string_buffer(4096)
-            options = (ctypes.c_int * 2)(5, 6)
-            values = (ctypes.c_void_p * 2)(ctypes.addressof(log), 4096)
-            code = self.lib.cuModuleLoadDataEx(ctypes.byref(module), text.encode() + b"\0", 2, options, values)
-            if code != 0:
-                raise Refused(f"cuModuleLoadDataEx {code} {log.value.decode()}".replace("\n", " "))
+            module, why = self.load(text)
+            if module is None:
+                raise DriverError(f"cuModuleLoadDataEx {why}".replace("\n", " "))
+            function = ctypes.c_void_p()
             self.call("cuModuleGetFunction", ctypes.byref(function), module, b"sample")
             self.modules[text] = function
         return self.modules[text]
@@ -241,7 +217,7 @@ def words_of(s):
 
 def record(folder, start):
     """Runs the cases from `start` on; prints the number of the one that ended the context, or nothing."""
-    cuda = Driver()
+    cuda = TextureDriver()
     uploaded, refused, out = {}, [], []
     stopped = ""
     for number in range(start, len(CASES)):
@@ -249,7 +225,7 @@ def record(folder, start):
         array, coords = Array.every[name], Coords.every[at]
         try:
             data = run_case(cuda, array, coords, s, is_surface, writes, results, ptx, uploaded)
-        except Refused as why:
+        except DriverError as why:
             refused.append(f"{group} {name} {at} {ptx}: {why}\n")
             if re.match(r"cu\w+ 7\d\d", str(why)):
                 stopped = str(number)
@@ -286,7 +262,7 @@ def join(folder):
 def fault(name):
     """Runs one kernel that must fail, and prints the driver's code."""
     array, at, ptx, is_surface, value = FAULTS[name]
-    cuda = Driver()
+    cuda = TextureDriver()
     array = Array.every[array]
     resource, _ = cuda.make(array)
     try:
@@ -300,7 +276,7 @@ def fault(name):
         out = ctypes.create_string_buffer(16)
         cuda.call("cuMemcpyDtoH_v2", out, to, ctypes.c_size_t(16))
         print(name, "gave", out.raw.hex())
-    except Refused as why:
+    except DriverError as why:
         print(name, why)
 
 

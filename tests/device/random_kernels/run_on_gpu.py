@@ -8,34 +8,16 @@ import pathlib
 import struct
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "gpu"))
+from cuda_driver import Driver  # noqa: E402
 
-class Driver:
-    """The few entry points of the CUDA driver that are needed."""
 
-    def __init__(self):
-        self.lib = ctypes.CDLL("libcuda.so.1")
-        context, device = ctypes.c_void_p(), ctypes.c_int()
-        self.call("cuInit", 0)
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
-
-    def call(self, name, *args):
-        code = getattr(self.lib, name)(*args)
-        if code != 0:
-            sys.exit(f"{name} failed with {code}")
-
-    def buffer(self, data):
-        pointer = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(max(len(data), 4)))
-        self.call("cuMemcpyHtoD_v2", pointer, data, ctypes.c_size_t(len(data)))
-        return pointer
-
-    def read(self, pointer, size):
-        data = ctypes.create_string_buffer(size)
-        self.call("cuMemcpyDtoH_v2", data, pointer, ctypes.c_size_t(size))
-        self.call("cuMemFree_v2", pointer)
-        return data.raw
+def read(cuda, pointer, size):
+    """Contents of a buffer, which is freed."""
+    data = ctypes.create_string_buffer(size)
+    cuda.call("cuMemcpyDtoH_v2", data, pointer, ctypes.c_size_t(size))
+    cuda.call("cuMemFree_v2", pointer)
+    return data.raw
 
 
 def digest(data):
@@ -48,7 +30,7 @@ def digest(data):
 def main():
     folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     cuda = Driver()
-    source = cuda.buffer((folder / "in.bin").read_bytes())
+    source = cuda.upload((folder / "in.bin").read_bytes())
     modules, wrong, lines = {}, [], (folder / "launches.tsv").read_text().splitlines()
     for line in lines:
         file, name, *numbers, expected = line.split("\t")
@@ -61,12 +43,12 @@ def main():
             modules[file] = module
         function = ctypes.c_void_p()
         cuda.call("cuModuleGetFunction", ctypes.byref(function), modules[file], name.encode())
-        buffers = [cuda.buffer(struct.pack("<I", 0xdeadbeef) * results), cuda.buffer(bytes(4 * scratch)),
-                   cuda.buffer(bytes(4 * sums))]
+        buffers = [cuda.upload(struct.pack("<I", 0xdeadbeef) * results), cuda.upload(bytes(4 * scratch)),
+                   cuda.upload(bytes(4 * sums))]
         values = [source, *buffers, ctypes.c_uint32(p0), ctypes.c_uint32(p1)]
         args = (ctypes.c_void_p * 6)(*(ctypes.addressof(v) for v in values))
         cuda.call("cuLaunchKernel", function, grid, 1, 1, x, y, z, 0, None, args, None)
-        data = b"".join(cuda.read(b, 4 * n) for b, n in zip(buffers, (results, scratch, sums)))
+        data = b"".join(read(cuda, b, 4 * n) for b, n in zip(buffers, (results, scratch, sums)))
         if digest(data) != int(expected, 16):
             wrong.append(line)
     (out / "results.txt").write_text(f"{len(lines)} launches, {len(wrong)} differ\n" + "".join(w + "\n" for w in wrong))
