@@ -7,7 +7,6 @@
 
 #include "api/state.hpp"
 #include "base/demangle.hpp"
-#include "image/elf.hpp"
 #include "ir/flatten.hpp"
 #include "ptx/link.hpp"
 #include "ptx/module.hpp"
@@ -20,11 +19,8 @@ namespace {
 std::string some_kernel(const image::Unit& unit) {
   for (const image::Code& code : unit.fatbin.codes) {
     if (code.kind != image::Kind::cubin) continue;
-    const auto bytes = image::contents(code, unit.name);
-    if (!bytes) continue;
-    const auto elf = image::read_elf(std::as_bytes(std::span(*bytes)), unit.name);
-    if (!elf) continue;
-    if (const auto kernels = image::cubin_kernels(*elf); !kernels.empty()) return kernels.front();
+    if (const auto kernels = image::cubin_kernels(code, unit.name); kernels && !kernels->empty())
+      return kernels->front();
   }
   return {};
 }

@@ -12,7 +12,6 @@
 
 #include "api/state.hpp"
 #include "base/demangle.hpp"
-#include "image/elf.hpp"
 #include "image/image.hpp"
 #include "ir/flatten.hpp"
 #include "isa/profile.hpp"
@@ -232,17 +231,12 @@ class FileScan {
   void machine_code(const image::Unit& unit, std::size_t index) {
     for (const image::Code& code : unit.fatbin.codes) {
       if (code.kind != image::Kind::cubin) continue;
-      auto bytes = image::contents(code, unit.name);
-      if (!bytes) {
-        if (report_.units[index].error.empty()) report_.units[index].error = bytes.error().to_string();
+      const auto kernels = image::cubin_kernels(code, unit.name);
+      if (!kernels) {
+        if (report_.units[index].error.empty()) report_.units[index].error = kernels.error().to_string();
         continue;
       }
-      auto elf = image::read_elf(std::as_bytes(std::span(*bytes)), unit.name);
-      if (!elf) {
-        if (report_.units[index].error.empty()) report_.units[index].error = elf.error().to_string();
-        continue;
-      }
-      for (const std::string& name : image::cubin_kernels(*elf)) {
+      for (const std::string& name : *kernels) {
         if (!known_.insert(name).second) continue;
         ScanKernel kernel;
         kernel.name = name;

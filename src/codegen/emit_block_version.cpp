@@ -129,8 +129,10 @@ Result<void> Emitter::emit_region(std::size_t number, const std::vector<llvm::Ba
   part_->addIncoming(b_.getInt32(0), loop);
 
   b_.SetInsertPoint(whole);
-  turn_ = entry_alloca(b_.getInt32Ty(), "turn");
-  b_.CreateStore(b_.getInt32(0), turn_);
+  if (plan_.takes_turns()) {
+    turn_ = entry_alloca(b_.getInt32Ty(), "turn");
+    b_.CreateStore(b_.getInt32(0), turn_);
+  }
   for (const auto& [v, copy] : at_start) b_.CreateStore(b_.CreateLoad(storage_type(v), copy), slot(v));
   if (number == 0) {
     // A register that is read before it is written holds zero.

@@ -84,23 +84,6 @@ void Emitter::demand_whole_warp(const Lanes& lanes) {
   b_.SetInsertPoint(whole);
 }
 
-// Rows must begin at multiples of `bytes`; `odd` has the low bits of all, `at` an address to speak of.
-void Emitter::demand_alignment(Value* odd, Value* at, unsigned bytes) {
-  llvm::BasicBlock* bad = new_block("misaligned");
-  llvm::BasicBlock* good = new_block("aligned");
-  llvm::MDBuilder md(context_);
-  b_.CreateCondBr(b_.CreateICmpNE(b_.CreateAnd(odd, b_.getInt64(bytes - 1)), b_.getInt64(0)), bad, good,
-                  md.createBranchWeights(1, 1 << 20));
-  b_.SetInsertPoint(bad);
-  llvm::AllocaInst* place = entry_alloca(b_.getInt64Ty(), "misplaced");
-  b_.CreateStore(at, place);
-  call_host("warploom_misaligned", b_.getVoidTy(),
-            {ctx_, place, b_.getInt32(0xFFFFFFFF), b_.getInt32(1), b_.getInt32(bytes),
-             b_.getInt32(static_cast<std::uint32_t>(block_)), b_.getInt32(static_cast<std::uint32_t>(index_))});
-  leave(Exit::error);
-  b_.SetInsertPoint(good);
-}
-
 // Tells the checker and the counters of an access of `bytes` by each of `lanes`.
 void Emitter::probe_rows(const Inst& inst, Value* addresses, isa::Space space, std::uint32_t lanes, unsigned bytes) {
   if (inst.site < 0 || (!plan_.checking && !plan_.counting)) return;
@@ -111,17 +94,7 @@ void Emitter::probe_rows(const Inst& inst, Value* addresses, isa::Space space, s
   Lanes who;
   who.mask = b_.getInt32(lanes);
   who.bits = to_lane_bits(who.mask);
-  if (plan_.checking) {
-    Value* good = call_host("warploom_check", b_.getInt32Ty(),
-                            {ctx_, spill(addresses, "checked"), who.mask, b_.getInt32(bytes),
-                             b_.getInt32(static_cast<std::uint32_t>(inst.site))});
-    llvm::BasicBlock* bad = new_block("bad_access");
-    llvm::BasicBlock* on = new_block("good_access");
-    b_.CreateCondBr(b_.CreateICmpNE(good, b_.getInt32(0)), on, bad);
-    b_.SetInsertPoint(bad);
-    leave(Exit::error);
-    b_.SetInsertPoint(on);
-  }
+  if (plan_.checking) check_access(inst, a, who, bytes);
   if (!plan_.counting) return;
   const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
   count_by_address(inst, a, who, bytes, layout.site(static_cast<std::size_t>(inst.site)));
@@ -143,10 +116,13 @@ void Emitter::emit_fragment_access(const Inst& inst, const MatrixForm& form) {
     Value* elements = b_.CreateZExt(scalar(operand(inst, 2, Type::u32, !same)), b_.getInt64Ty());
     stride = b_.CreateLShr(b_.CreateMul(elements, b_.getInt64(isa::bits(form.d))), 3);
   }
-  Value* odd = b_.CreateOr(base, stride);
   const unsigned chunk = std::min(kChunk, rows.bytes), in_row = rows.bytes / chunk;
-  Value* base_fits = b_.CreateICmpEQ(b_.CreateAnd(base, b_.getInt64(chunk - 1)), b_.getInt64(0));
-  demand_alignment(odd, b_.CreateSelect(base_fits, b_.CreateAdd(base, stride), base), chunk);
+  const auto is_odd = [&](Value* x) {
+    return b_.CreateICmpNE(b_.CreateAnd(x, b_.getInt64(chunk - 1)), b_.getInt64(0));
+  };
+  stop_if_misaligned(is_odd(b_.CreateOr(base, stride)), b_.getInt32(0xFFFFFFFF), 1, chunk, [&] {
+    return spill(b_.CreateSelect(is_odd(base), base, b_.CreateAdd(base, stride)), "misplaced");
+  });
   for (unsigned first = 0; first < rows.count * in_row; first += 32) {
     if (!plan_.checking && !plan_.counting) break;
     const unsigned lanes = std::min(32U, rows.count * in_row - first);
@@ -188,18 +164,8 @@ void Emitter::emit_row_access(const Inst& inst, const MatrixForm& form) {
   const std::uint32_t used = lanes_below(rows.count);
   Value* odd = b_.CreateAnd(addresses, splat(b_.getInt64(kChunk - 1)));
   Value* bad = b_.CreateAnd(to_mask(b_.CreateICmpNE(odd, splat(b_.getInt64(0)))), b_.getInt32(used));
-  {
-    llvm::BasicBlock* wrong = new_block("misaligned");
-    llvm::BasicBlock* good = new_block("aligned");
-    llvm::MDBuilder md(context_);
-    b_.CreateCondBr(b_.CreateICmpNE(bad, b_.getInt32(0)), wrong, good, md.createBranchWeights(1, 1 << 20));
-    b_.SetInsertPoint(wrong);
-    call_host("warploom_misaligned", b_.getVoidTy(),
-              {ctx_, spill(addresses, "misplaced"), b_.getInt32(used), b_.getInt32(32), b_.getInt32(kChunk),
-               b_.getInt32(static_cast<std::uint32_t>(block_)), b_.getInt32(static_cast<std::uint32_t>(index_))});
-    leave(Exit::error);
-    b_.SetInsertPoint(good);
-  }
+  stop_if_misaligned(b_.CreateICmpNE(bad, b_.getInt32(0)), b_.getInt32(used), 32, kChunk,
+                     [&] { return spill(addresses, "misplaced"); });
   probe_rows(inst, addresses, space, used, kChunk);
   const auto place = [&](unsigned r) { return pointer(b_.CreateExtractElement(addresses, std::uint64_t{r})); };
   const llvm::Align align(kChunk);

@@ -33,14 +33,8 @@ Result<void> Emitter::emit_native(const Inst& inst) {
       b_.CreateStore(v, row(r));
     }
     Value* place = b_.getInt64(static_cast<std::uint64_t>(block_) << 32 | index_);
-    Value* good =
-        call_host(call.function, b_.getInt32Ty(), {ctx_, table, mask_or_all(lanes), b_.getInt64(call.what), place});
-    llvm::BasicBlock* bad = new_block("native_error");
-    llvm::BasicBlock* on = new_block("native_done");
-    b_.CreateCondBr(b_.CreateICmpNE(good, b_.getInt32(0)), on, bad);
-    b_.SetInsertPoint(bad);
-    leave(Exit::error);
-    b_.SetInsertPoint(on);
+    stop_unless(
+        call_host(call.function, b_.getInt32Ty(), {ctx_, table, mask_or_all(lanes), b_.getInt64(call.what), place}));
     for (std::size_t r = 0; r < call.operands.size(); ++r) {
       const NativeOperand& o = call.operands[r];
       if (o.kind != Kind::result || o.operand->kind != ptx::Operand::Kind::reg) continue;

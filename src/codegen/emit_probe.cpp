@@ -141,16 +141,32 @@ llvm::Value* Emitter::count_progression(const Address& a, std::uint32_t bytes) {
   return b_.CreateSelect(dense, range, b_.getInt64(std::uint64_t{32} * std::max(1U, bytes / 32)));
 }
 
-void Emitter::check_access(const Inst& inst, const Address& a, const Lanes& lanes) {
-  Value* at = spill(address_lanes(a), "checked");
-  const std::uint32_t bytes = isa::bytes(inst.p.type()) * ptx::vector_width(inst.p);
-  Value* good =
-      call_host("warploom_check", b_.getInt32Ty(),
-                {ctx_, at, mask_or_all(lanes), b_.getInt32(bytes), b_.getInt32(static_cast<std::uint32_t>(inst.site))});
-  llvm::BasicBlock* bad = new_block("bad_access");
-  llvm::BasicBlock* on = new_block("good_access");
+void Emitter::stop_unless(Value* good) {
+  llvm::BasicBlock* bad = new_block("failed");
+  llvm::BasicBlock* on = new_block("good");
   b_.CreateCondBr(b_.CreateICmpNE(good, b_.getInt32(0)), on, bad);
   b_.SetInsertPoint(bad);
+  leave(Exit::error);
+  b_.SetInsertPoint(on);
+}
+
+void Emitter::check_access(const Inst& inst, const Address& a, const Lanes& lanes, std::uint32_t bytes) {
+  Value* at = spill(address_lanes(a), "checked");
+  stop_unless(call_host(
+      "warploom_check", b_.getInt32Ty(),
+      {ctx_, at, mask_or_all(lanes), b_.getInt32(bytes), b_.getInt32(static_cast<std::uint32_t>(inst.site))}));
+}
+
+void Emitter::stop_if_misaligned(Value* bad, Value* mask, unsigned known, std::uint32_t bytes,
+                                 const std::function<Value*()>& at) {
+  llvm::BasicBlock* out = new_block("misaligned");
+  llvm::BasicBlock* on = new_block("aligned");
+  llvm::MDBuilder md(context_);
+  b_.CreateCondBr(bad, out, on, md.createBranchWeights(1, 1 << 20));
+  b_.SetInsertPoint(out);
+  call_host("warploom_misaligned", b_.getVoidTy(),
+            {ctx_, at(), mask, b_.getInt32(known), b_.getInt32(bytes), b_.getInt32(static_cast<std::uint32_t>(block_)),
+             b_.getInt32(static_cast<std::uint32_t>(index_))});
   leave(Exit::error);
   b_.SetInsertPoint(on);
 }
@@ -173,30 +189,15 @@ void Emitter::check_alignment(const Inst& inst, const Address& a, const Lanes& l
     if (lanes.bits != nullptr) odd = b_.CreateAnd(odd, lanes.bits);
     bad = b_.CreateICmpNE(to_mask(odd), b_.getInt32(0));
   }
-  llvm::BasicBlock* out = new_block("misaligned");
-  llvm::BasicBlock* on = new_block("aligned");
-  llvm::MDBuilder md(context_);
-  b_.CreateCondBr(bad, out, on, md.createBranchWeights(1, 1 << 20));
-  b_.SetInsertPoint(out);
   // Where the base decides, all lanes are off alike, and the first one speaks for them.
-  Value* at = nullptr;
-  if (by_base) {
-    at = entry_alloca(b_.getInt64Ty(), "misplaced");
-    b_.CreateStore(a.base, at);
-  } else {
-    at = spill(address_lanes(a), "misplaced");
-  }
-  call_host("warploom_misaligned", b_.getVoidTy(),
-            {ctx_, at, mask_or_all(lanes), b_.getInt32(by_base ? 1 : 32), b_.getInt32(bytes),
-             b_.getInt32(static_cast<std::uint32_t>(block_)), b_.getInt32(static_cast<std::uint32_t>(index_))});
-  leave(Exit::error);
-  b_.SetInsertPoint(on);
+  stop_if_misaligned(bad, mask_or_all(lanes), by_base ? 1 : 32, bytes,
+                     [&] { return spill(by_base ? a.base : address_lanes(a), "misplaced"); });
 }
 
 void Emitter::probe_access(const Inst& inst, const Address& a, const Lanes& lanes) {
   if (inst.site < 0) return;
   check_alignment(inst, a, lanes);
-  if (plan_.checking) check_access(inst, a, lanes);
+  if (plan_.checking) check_access(inst, a, lanes, isa::bytes(inst.p.type()) * ptx::vector_width(inst.p));
   if (!plan_.counting || a.space == Space::param || a.space == Space::constant) return;
   const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
   const std::size_t site = layout.site(idx(inst.site));

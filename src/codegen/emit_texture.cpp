@@ -40,16 +40,10 @@ Result<void> Emitter::emit_texture(const Inst& inst) {
       counters = b_.CreateConstInBoundsGEP1_64(i64, block_field(offsetof(WarpContext, counters), b_.getPtrTy()),
                                                layout.site(static_cast<std::size_t>(inst.site)));
     }
-    Value* good = call_host(
+    stop_unless(call_host(
         "warploom_texture", i32,
         {ctx_, b_.getInt64(call.op.word()), handles, in, out, mask_or_all(lanes),
-         b_.getInt32(static_cast<std::uint32_t>(block_)), b_.getInt32(static_cast<std::uint32_t>(index_)), counters});
-    llvm::BasicBlock* bad = new_block("bad_texture");
-    llvm::BasicBlock* on = new_block("sampled");
-    b_.CreateCondBr(b_.CreateICmpNE(good, b_.getInt32(0)), on, bad);
-    b_.SetInsertPoint(bad);
-    leave(Exit::error);
-    b_.SetInsertPoint(on);
+         b_.getInt32(static_cast<std::uint32_t>(block_)), b_.getInt32(static_cast<std::uint32_t>(index_)), counters}));
     const unsigned bits = call.results.empty() ? 0 : isa::bits(call.result_type);
     for (std::size_t e = 0; e < call.results.size(); ++e) {
       if (call.results[e]->kind != Operand::Kind::reg) continue;

@@ -212,7 +212,6 @@ class Emitter {
   Value* put_fragment(const ir::Inst& inst, std::size_t k, std::uint64_t& end);
   void take_fragment(const ir::Inst& inst, std::size_t k, std::uint64_t at);
   void demand_whole_warp(const Lanes& lanes);
-  void demand_alignment(Value* odd, Value* at, unsigned bytes);
   void probe_rows(const ir::Inst& inst, Value* addresses, isa::Space space, std::uint32_t lanes, unsigned bytes);
   // emit_sreg.cpp
   Value* special_register(const std::string& name, isa::Type type, bool want_wide);
@@ -234,7 +233,12 @@ class Emitter {
   void count_by_address(const ir::Inst& inst, const Address& a, const Lanes& lanes, std::uint32_t bytes,
                         std::size_t site);
   void check_alignment(const ir::Inst& inst, const Address& a, const Lanes& lanes);
-  void check_access(const ir::Inst& inst, const Address& a, const Lanes& lanes);
+  void check_access(const ir::Inst& inst, const Address& a, const Lanes& lanes, std::uint32_t bytes);
+  // The launch ends where a function of the host says that it failed.
+  void stop_unless(Value* good);
+  // The launch ends where an access is no multiple of `bytes`; `at` gives, there, `known` addresses to speak of.
+  void stop_if_misaligned(Value* bad, Value* mask, unsigned known, std::uint32_t bytes,
+                          const std::function<Value*()>& at);
 
   [[nodiscard]] bool masked() const { return mode_ == Mode::masked || mode_ == Mode::conservative; }
 

@@ -1,6 +1,8 @@
 // Decisions that the versions of a kernel share: storage and save slots of values, entries, joins, probe counters.
 #pragma once
 
+#include <algorithm>
+
 #include "codegen/context.hpp"
 #include "observe/facts.hpp"
 #include "passes/group_loops.hpp"
@@ -77,6 +79,10 @@ struct KernelPlan {
   }
   // Must a float value have the NaN that PTX gives it where the instruction reads it as `type`?
   [[nodiscard]] bool needs_nan_bits(const ir::Inst& inst, ir::ValueId value, isa::Type type) const;
+  // Does the block version count the iterations of some loop?
+  [[nodiscard]] bool takes_turns() const {
+    return std::any_of(lockstep.begin(), lockstep.end(), [](std::uint32_t turn) { return turn > 1; });
+  }
   // Is the block in a loop that warps go through in lockstep?
   [[nodiscard]] bool lockstep_around(ir::BlockId b) const {
     for (ir::BlockId h = b; h >= 0; --h)

@@ -56,6 +56,17 @@ class Describe {
     call_.accesses.push_back({space, kind, bytes});
   }
 
+  [[nodiscard]] BulkOp bulk_op() const {
+    return p_.has(Mod::add)    ? BulkOp::add
+           : p_.has(Mod::min)  ? BulkOp::min
+           : p_.has(Mod::max)  ? BulkOp::max
+           : p_.has(Mod::inc)  ? BulkOp::inc
+           : p_.has(Mod::dec)  ? BulkOp::dec
+           : p_.has(Mod::and_) ? BulkOp::and_
+           : p_.has(Mod::or_)  ? BulkOp::or_
+                               : BulkOp::xor_;
+  }
+
   void copy() {
     if (p_.has(Mod::mbarrier)) {
       call_.function = "warploom_mbarrier";
@@ -87,17 +98,7 @@ class Describe {
     else
       constant(0);
     traffic(in ? Space::global : Space::shared, observe::AccessKind::load, 16);
-    if (p_.has(Mod::reduce)) {
-      const BulkOp op = p_.has(Mod::add)    ? BulkOp::add
-                        : p_.has(Mod::min)  ? BulkOp::min
-                        : p_.has(Mod::max)  ? BulkOp::max
-                        : p_.has(Mod::inc)  ? BulkOp::inc
-                        : p_.has(Mod::dec)  ? BulkOp::dec
-                        : p_.has(Mod::and_) ? BulkOp::and_
-                        : p_.has(Mod::or_)  ? BulkOp::or_
-                                            : BulkOp::xor_;
-      call_.what |= bulk_reduction(op, p_.type());
-    }
+    if (p_.has(Mod::reduce)) call_.what |= bulk_reduction(bulk_op(), p_.type());
     traffic(in || peer ? Space::shared : Space::global,
             p_.has(Mod::reduce) ? observe::AccessKind::reduction : observe::AccessKind::store, 16);
   }
@@ -176,17 +177,7 @@ class Describe {
     for (const ptx::Operand* e : elements) call_.operands.push_back({Kind::source, 1, e, type, {}, 0});
     const auto bytes = static_cast<std::uint32_t>(isa::bytes(type));
     call_.what = bytes | elements.size() << 4;
-    if (reduces) {
-      const BulkOp op = p_.has(Mod::add)    ? BulkOp::add
-                        : p_.has(Mod::min)  ? BulkOp::min
-                        : p_.has(Mod::max)  ? BulkOp::max
-                        : p_.has(Mod::inc)  ? BulkOp::inc
-                        : p_.has(Mod::dec)  ? BulkOp::dec
-                        : p_.has(Mod::and_) ? BulkOp::and_
-                        : p_.has(Mod::or_)  ? BulkOp::or_
-                                            : BulkOp::xor_;
-      call_.what = bulk_reduction(op, type);
-    }
+    if (reduces) call_.what = bulk_reduction(bulk_op(), type);
     traffic(Space::shared, reduces ? observe::AccessKind::reduction : observe::AccessKind::store,
             static_cast<std::uint32_t>(bytes * elements.size()));
   }

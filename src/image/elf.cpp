@@ -6,21 +6,9 @@
 
 #include <algorithm>
 
+#include "image/errors.hpp"
+
 namespace warploom::image {
-namespace {
-
-Diag bad(const std::string& file, std::string what, std::string remedy) {
-  Diag d;
-  d.id = ErrorId::invalid_image;
-  d.what = std::move(what);
-  d.where = file;
-  d.remedy = std::move(remedy);
-  return d;
-}
-
-constexpr const char* kDamaged = "the file is cut short or damaged: build it again";
-
-}  // namespace
 
 const Section* Elf::find(std::string_view wanted) const {
   const auto it = std::find_if(sections.begin(), sections.end(), [&](const Section& s) { return s.name == wanted; });
@@ -37,9 +25,10 @@ bool is_elf(Bytes bytes) { return bytes.size() >= SELFMAG && std::memcmp(bytes.d
 
 Result<Elf> read_elf(Bytes bytes, const std::string& file) {
   const Reader reader(bytes);
-  if (!is_elf(bytes) || !reader.holds(0, sizeof(Elf64_Ehdr))) return bad(file, "the ELF header is cut short", kDamaged);
+  if (!is_elf(bytes) || !reader.holds(0, sizeof(Elf64_Ehdr)))
+    return invalid_image(file, "the ELF header is cut short", kDamaged);
   if (reader.get<std::uint8_t>(EI_CLASS) != ELFCLASS64 || reader.get<std::uint8_t>(EI_DATA) != ELFDATA2LSB)
-    return bad(file, "the file is no 64-bit little-endian ELF", "CUDA programs are 64-bit: build it so");
+    return invalid_image(file, "the file is no 64-bit little-endian ELF", "CUDA programs are 64-bit: build it so");
   Elf out;
   switch (reader.get<std::uint16_t>(offsetof(Elf64_Ehdr, e_type))) {
     case ET_REL: out.type = Elf::Type::object; break;
@@ -56,12 +45,13 @@ Result<Elf> read_elf(Bytes bytes, const std::string& file) {
   auto names = std::uint64_t{reader.get<std::uint16_t>(offsetof(Elf64_Ehdr, e_shstrndx))};
   if (table == 0) return out;
   if (entry < sizeof(Elf64_Shdr) || !reader.holds(table, entry))
-    return bad(file, "the section table lies outside the file", kDamaged);
+    return invalid_image(file, "the section table lies outside the file", kDamaged);
   // Files with very many sections keep both numbers in the first section.
   if (count == 0) count = reader.get<std::uint64_t>(table + offsetof(Elf64_Shdr, sh_size));
   if (names == SHN_XINDEX) names = reader.get<std::uint32_t>(table + offsetof(Elf64_Shdr, sh_link));
   if (count > reader.size() / entry || !reader.holds(table, count * entry))
-    return bad(file, fmt::format("the section table of {} entries does not fit into the file", count), kDamaged);
+    return invalid_image(file, fmt::format("the section table of {} entries does not fit into the file", count),
+                         kDamaged);
 
   std::vector<std::uint32_t> name_offsets;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -73,7 +63,7 @@ Result<Elf> read_elf(Bytes bytes, const std::string& file) {
     s.link = reader.get<std::uint32_t>(at + offsetof(Elf64_Shdr, sh_link));
     const auto size = reader.get<std::uint64_t>(at + offsetof(Elf64_Shdr, sh_size));
     if (s.type != SHT_NULL && s.type != SHT_NOBITS && !reader.range(s.offset, size, s.bytes))
-      return bad(file, fmt::format("section {} lies outside the file", i), kDamaged);
+      return invalid_image(file, fmt::format("section {} lies outside the file", i), kDamaged);
     name_offsets.push_back(reader.get<std::uint32_t>(at + offsetof(Elf64_Shdr, sh_name)));
     out.sections.push_back(s);
   }

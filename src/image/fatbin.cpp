@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "image/errors.hpp"
+
 namespace warploom::image {
 namespace {
 
@@ -18,12 +20,7 @@ constexpr std::uint64_t kFlagDebug = 0x2, kFlagLz4 = 0x2000, kFlagZstd = 0x8000,
 constexpr std::uint64_t kLargestContents = std::uint64_t{1} << 30;
 
 Diag bad(const std::string& file, std::uint64_t offset, std::string what) {
-  Diag d;
-  d.id = ErrorId::invalid_image;
-  d.what = std::move(what);
-  d.where = fmt::format("{}, byte {}", file, offset);
-  d.remedy = "the file is cut short or damaged: build it again";
-  return d;
+  return invalid_image(fmt::format("{}, byte {}", file, offset), std::move(what));
 }
 
 Result<Code> read_entry(const Reader& reader, std::uint64_t at, std::uint64_t end, std::uint64_t base,

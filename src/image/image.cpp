@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "image/elf.hpp"
+#include "image/errors.hpp"
 
 namespace warploom::image {
 namespace {
@@ -15,15 +16,6 @@ namespace {
 constexpr std::string_view kArchive = "!<arch>\n";
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
-Diag bad(const std::string& file, std::string what, std::string remedy) {
-  Diag d;
-  d.id = ErrorId::invalid_image;
-  d.what = std::move(what);
-  d.where = file;
-  d.remedy = std::move(remedy);
-  return d;
-}
 
 // PTX text starts with blanks, comments and ".version".
 bool looks_like_ptx(Bytes bytes) {
@@ -130,8 +122,8 @@ class Collector {
       return {};
     }
     if (format == nullptr) return {};  // archives hold all sorts of files
-    return bad(file, "this is no PTX text, fatbin, cubin, ELF file or archive",
-               "give a program, a library, an object file, a fatbin, a cubin or PTX text");
+    return invalid_image(file, "this is no PTX text, fatbin, cubin, ELF file or archive",
+                         "give a program, a library, an object file, a fatbin, a cubin or PTX text");
   }
 
   Result<void> archive(Bytes bytes, const std::string& file) {
@@ -141,7 +133,8 @@ class Collector {
     for (std::uint64_t at = kArchive.size(); at < reader.size();) {
       Bytes header, body;
       if (!reader.range(at, kHeader, header))
-        return bad(file, fmt::format("the archive's member at byte {} is cut short", at), "make the archive again");
+        return invalid_image(file, fmt::format("the archive's member at byte {} is cut short", at),
+                             "make the archive again");
       const std::string_view head = text_of(header);
       std::string_view size_text = head.substr(48, 10);
       size_text = size_text.substr(0, size_text.find(' '));
@@ -149,8 +142,8 @@ class Collector {
       const auto [end, error] = std::from_chars(size_text.data(), size_text.data() + size_text.size(), size);
       if (head.substr(58) != "`\n" || error != std::errc() || end != size_text.data() + size_text.size() ||
           !reader.range(at + kHeader, size, body))
-        return bad(file, fmt::format("the archive's member at byte {} is damaged or cut short", at),
-                   "make the archive again");
+        return invalid_image(file, fmt::format("the archive's member at byte {} is damaged or cut short", at),
+                             "make the archive again");
       std::string_view name = head.substr(0, 16);
       if (name.starts_with("// ")) {
         long_names = text_of(body);
@@ -190,7 +183,7 @@ std::string_view name(Image::Format format) {
 
 Result<Image> read_image(Bytes bytes, const std::string& file) {
   Image image;
-  if (bytes.empty()) return bad(file, "the file is empty", "build it again");
+  if (bytes.empty()) return invalid_image(file, "the file is empty", "build it again");
   Collector collector(image);
   if (text_of(bytes).starts_with(kArchive)) {
     image.format = Image::Format::archive;
@@ -200,6 +193,14 @@ Result<Image> read_image(Bytes bytes, const std::string& file) {
     WL_TRY(collector.member(bytes, file, &image.format));
   }
   return image;
+}
+
+Result<std::vector<std::string>> cubin_kernels(const Code& code, const std::string& file) {
+  const auto bytes = contents(code, file);
+  if (!bytes) return bytes.error();
+  const auto elf = read_elf(std::as_bytes(std::span(*bytes)), file);
+  if (!elf) return elf.error();
+  return cubin_kernels(*elf);
 }
 
 }  // namespace warploom::image

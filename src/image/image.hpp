@@ -30,4 +30,7 @@ struct Image {
 // bytes are: invalid_image says what is wrong.
 Result<Image> read_image(Bytes bytes, const std::string& file);
 
+// Names of the kernels of a unit's machine code.
+Result<std::vector<std::string>> cubin_kernels(const Code& code, const std::string& file);
+
 }  // namespace warploom::image

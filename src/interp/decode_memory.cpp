@@ -56,6 +56,16 @@ bool Decoder::address(const Inst& inst, std::size_t k, Space space, Address& a) 
   return true;
 }
 
+Ref Decoder::address_lanes(const Address& a) {
+  Step at = make(address_handler());
+  at.what = a.what;
+  at.imm = a.imm;
+  at.ref[0] = temporary(64);
+  at.ref[1] = a.ref;
+  add_plain(at);
+  return at.ref[0];
+}
+
 void Decoder::load(const Inst& inst) {
   const ptx::Instr& p = inst.p;
   const Type type = p.type();
@@ -285,13 +295,7 @@ void Decoder::call(const Inst& inst) {
   for (std::size_t k = 0; k < arguments; ++k) {
     Address a;
     if (!address(inst, k + 1, Space::local, a)) return;
-    Step at = make(address_handler());
-    at.what = a.what;
-    at.imm = a.imm;
-    at.ref[0] = temporary(64);
-    at.ref[1] = a.ref;
-    add_plain(at);
-    s.ref[k] = at.ref[0];
+    s.ref[k] = address_lanes(a);
   }
   if (!asserts) {
     void* callee = nullptr;

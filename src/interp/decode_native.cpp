@@ -69,13 +69,7 @@ void Decoder::native(const ir::Inst& inst) {
       case Kind::address: {
         Address a;
         if (!address(inst, o.index, o.space, a)) return;
-        Step at = make(address_handler());
-        at.what = a.what;
-        at.imm = a.imm;
-        at.ref[0] = temporary(64);
-        at.ref[1] = a.ref;
-        add_plain(at);
-        sources.push_back(at.ref[0]);
+        sources.push_back(address_lanes(a));
         break;
       }
       case Kind::source: {

@@ -69,6 +69,7 @@ class Decoder {
     [[nodiscard]] bool fixed() const;
   };
   bool address(const ir::Inst& inst, std::size_t k, isa::Space space, Address& out);
+  Ref address_lanes(const Address& a);  // in a temporary
   void load(const ir::Inst& inst);
   void store(const ir::Inst& inst);
   void atomic(const ir::Inst& inst);

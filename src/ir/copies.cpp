@@ -4,16 +4,11 @@
 #include "ir/synthetic.hpp"
 
 namespace warploom::ir {
-namespace {
 
 using isa::Mod;
 using isa::Op;
 using isa::Type;
 using ptx::Operand;
-
-void set(ptx::Instr& p, Mod mod) { p.mods.set(static_cast<std::size_t>(mod)); }
-
-}  // namespace
 
 bool split_copy(Function& f, const FlatInst& flat, FlatCode& code) {
   const ptx::Instr& p = flat.inst.p;

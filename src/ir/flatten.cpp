@@ -325,8 +325,8 @@ class Flattener {
       const bool local =
           id >= 0 ? f_.variables[static_cast<std::size_t>(id)].place == Variable::Place::local : !is_kernel;
       if (local) {
-        p.mods.reset(static_cast<std::size_t>(isa::Mod::param));
-        p.mods.set(static_cast<std::size_t>(isa::Mod::local));
+        clear(p, isa::Mod::param);
+        set(p, isa::Mod::local);
       }
     }
     return {};
@@ -377,7 +377,7 @@ class Flattener {
         test.inst.source = flat.inst.source;
         test.inst.p.op = isa::Op::setp;
         test.inst.p.line = p.line;
-        test.inst.p.mods.set(static_cast<std::size_t>(isa::Mod::eq));
+        set(test.inst.p, isa::Mod::eq);
         test.inst.p.types[0] = isa::Type::u64;
         test.inst.p.type_count = 1;
         Operand d, a, b;
@@ -450,7 +450,7 @@ class Flattener {
                               : formal.bytes == 2 ? isa::Type::b16
                               : formal.bytes == 4 ? isa::Type::b32
                                                   : isa::Type::b64;
-    p.mods.set(static_cast<std::size_t>(isa::Mod::local));
+    set(p, isa::Mod::local);
     Operand address;
     address.kind = Operand::Kind::address;
     address.symbol = "%passed";

@@ -32,9 +32,6 @@ Operand imm(std::uint64_t x) {
   return o;
 }
 
-void set(ptx::Instr& p, Mod mod) { p.mods.set(static_cast<std::size_t>(mod)); }
-void clear(ptx::Instr& p, Mod mod) { p.mods.reset(static_cast<std::size_t>(mod)); }
-
 Type bits_type(unsigned bits) {
   switch (bits) {
     case 8: return Type::b8;

@@ -1,6 +1,5 @@
 // The command line: help, errors, exit codes, and a report of a program that runs under it.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,23 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "shell.hpp"
+
 namespace {
 
-struct Outcome {
-  int code = -1;
-  std::string text;  // standard output and error together
-};
-
-Outcome shell(const std::string& command) {
-  Outcome outcome;
-  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, n);
-  const int status = pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
+using warploom::test::Outcome;
+using warploom::test::shell;
 
 Outcome warploom(const std::string& arguments) { return shell(std::string(WARPLOOM_CLI) + " " + arguments); }
 

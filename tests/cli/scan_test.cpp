@@ -1,6 +1,5 @@
 // The command `warploom scan` on files of every form: text, JSON, exit status.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,32 +8,17 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "shell.hpp"
 #include "writer.hpp"
 
 namespace warploom::test {
 namespace {
 
-struct Outcome {
-  int code = -1;
-  std::string text;  // standard output and error together
-};
-
-Outcome run(const std::string& command) {
-  Outcome outcome;
-  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, n);
-  const int status = pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
-
 // Scans contents that stand in a file of their own.
 Outcome scan(const std::string& contents, const std::string& options = "") {
   const auto file = std::filesystem::temp_directory_path() / ("warploom-scan-" + std::to_string(getpid()));
   std::ofstream(file, std::ios::binary) << contents;
-  Outcome outcome = run(std::string(WARPLOOM_CLI) + " scan " + options + " " + file.string());
+  Outcome outcome = shell(std::string(WARPLOOM_CLI) + " scan " + options + " " + file.string());
   std::filesystem::remove(file);
   return outcome;
 }
@@ -178,8 +162,8 @@ TEST(Scan, Json) {
 }
 
 TEST(Scan, FilesThatCannotBeRead) {
-  EXPECT_EQ(run(std::string(WARPLOOM_CLI) + " scan").code, 2);
-  const Outcome missing = run(std::string(WARPLOOM_CLI) + " scan /no/such/file");
+  EXPECT_EQ(shell(std::string(WARPLOOM_CLI) + " scan").code, 2);
+  const Outcome missing = shell(std::string(WARPLOOM_CLI) + " scan /no/such/file");
   EXPECT_EQ(missing.code, 2);
   EXPECT_TRUE(holds(missing, "cannot read \"/no/such/file\""));
   const Outcome text = scan("int main() {}");

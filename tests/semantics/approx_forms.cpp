@@ -8,6 +8,7 @@
 #include <random>
 
 #include "isa/ref/convert.hpp"
+#include "isa/ref/format.hpp"
 
 namespace warploom::semantics {
 namespace {
@@ -16,17 +17,9 @@ namespace ref = isa::ref;
 using ref::Format;
 using u32 = std::uint32_t;
 
-Format format(Type t) {
-  switch (t) {
-    case Type::f16: return ref::kF16;
-    case Type::bf16: return ref::kBf16;
-    case Type::f32: return ref::kF32;
-    default: return ref::kF64;
-  }
-}
 double value(Type t, u64 v) {
   return t == Type::f64 ? std::bit_cast<double>(v)
-                        : std::bit_cast<double>(ref::convert(format(t), ref::kF64, ref::Round::rn, v));
+                        : std::bit_cast<double>(ref::convert(ref::format_of(t), ref::kF64, ref::Round::rn, v));
 }
 std::string op_of(const ApproxForm& form) { return form.text.substr(0, form.text.find('.')); }
 
@@ -136,7 +129,7 @@ std::string approx_kernel(const ApproxForm& form, std::size_t index) {
 
 ApproxError approx_error(const ApproxForm& form, const std::vector<u64>& arguments, const u64* results) {
   ApproxError error;
-  const Format f = format(form.type);
+  const Format f = ref::format_of(form.type);
   const std::size_t count = approx_count(form);
   for (std::size_t i = 0; i < count; ++i) {
     u64 a = arguments[i], b = form.sources > 1 ? arguments[count + i] : 0;

@@ -4,6 +4,7 @@
 
 #include "isa/ref/compare.hpp"
 #include "isa/ref/convert.hpp"
+#include "isa/ref/format.hpp"
 #include "isa/ref/math.hpp"
 #include "lowering.hpp"
 
@@ -20,14 +21,6 @@ using Words = const u64*;
 constexpr Type kTypes[] = {Type::f32, Type::f64, Type::f16, Type::bf16};
 constexpr const char* kRound[] = {"rn", "rz", "rm", "rp"};
 
-Format format(Type t) {
-  switch (t) {
-    case Type::f16: return ref::kF16;
-    case Type::bf16: return ref::kBf16;
-    case Type::f32: return ref::kF32;
-    default: return ref::kF64;
-  }
-}
 std::string text_of(Type t) { return std::string(isa::name(t)); }
 
 void put(Cases& all, std::string text, std::vector<Type> in, std::vector<Type> out,
@@ -72,7 +65,7 @@ void add_tiny(std::vector<std::vector<u64>>& sets, Format f, bool third) {
 }
 
 void arithmetic(Cases& all, Type t, ref::FloatMods m, bool rounded) {
-  const Format f = format(t);
+  const Format f = ref::format_of(t);
   std::string mods = rounded ? std::string(".") + kRound[int(m.round)] : "";
   mods += m.ftz ? ".ftz" : "";
   mods += m.sat ? ".sat" : "";
@@ -97,7 +90,7 @@ void arithmetic(Cases& all, Type t, ref::FloatMods m, bool rounded) {
   put(all, "sqrt" + n, {t}, {t}, [=](Words a, u64* d) { d[0] = ref::sqrt(f, m, a[0]); });
 }
 void packed(Cases& all, Type pair, Type t) {
-  const Format f = format(t);
+  const Format f = ref::format_of(t);
   const ref::FloatMods m;
   const std::string n = "." + text_of(pair);
   put(all, "add" + n, {pair, pair}, {pair},
@@ -132,7 +125,7 @@ void packed(Cases& all, Type pair, Type t) {
 }
 
 void others(Cases& all, Type t) {
-  const Format f = format(t);
+  const Format f = ref::format_of(t);
   const std::string n = "." + text_of(t);
   for (const bool ftz : {false, true}) {
     if (ftz && (t == Type::f64 || t == Type::bf16)) continue;
@@ -180,7 +173,7 @@ u64 extended(Type t, u64 v) {
 }
 
 void with_integers(Cases& all, Type t) {
-  const Format f = format(t);
+  const Format f = ref::format_of(t);
   constexpr Type kIntegers[] = {Type::u8, Type::s8, Type::u16, Type::s16, Type::u32, Type::s32, Type::u64, Type::s64};
   for (const Type i : kIntegers) {
     for (int r = 0; r < 4; ++r) {
@@ -203,7 +196,7 @@ void between_floats(Cases& all) {
   for (const Type from : kTypes) {
     for (const Type to : kTypes) {
       if (from == to) continue;
-      const Format f = format(from), g = format(to);
+      const Format f = ref::format_of(from), g = ref::format_of(to);
       const bool exact = to == Type::f64 || (to == Type::f32 && from != Type::f64);
       for (int r = 0; r < (exact ? 1 : 4); ++r) {
         const auto mode = Round(r);
@@ -263,7 +256,7 @@ void between_floats(Cases& all) {
   // .relu and .satfinite on single values: negative results become 0, infinities the largest finite value.
   const auto limited = [&](const std::string& text, Type to, Round mode, bool relu, bool finite) {
     put(all, text + "." + text_of(to) + ".f32", {Type::f32}, {to}, [=](Words a, u64* d) {
-      const Format g = format(to);
+      const Format g = ref::format_of(to);
       u64 r = ref::convert(ref::kF32, g, mode, a[0]);
       if (finite && ref::is_inf(g, r)) --r;
       d[0] = relu && ref::is_negative(g, r) && !ref::is_nan(g, r) ? 0 : r;
@@ -325,7 +318,7 @@ void approximate(Cases& all, const std::string& op, ref::Approx which, double re
 }
 
 void half_approximate(Cases& all, const std::string& op, ref::Approx which, Type t, bool ftz, double relative) {
-  const Format f = format(t);
+  const Format f = ref::format_of(t);
   Case c;
   c.text = op + ".approx" + (ftz ? ".ftz." : ".") + text_of(t);
   c.in = {t};
@@ -347,7 +340,7 @@ std::vector<u64> edge_values(Type t) {
   std::vector<u64> v;
   if (t == Type::pred) return {0, 1};
   if (isa::is_float(t)) {
-    const Format f = format(t);
+    const Format f = ref::format_of(t);
     const u64 one = f.one(), inf = f.infinity();
     v = {0,
          1,
@@ -422,7 +415,7 @@ std::vector<std::vector<u64>> tiny_sets(const std::vector<Type>& types) {
   for (const Type t : types) {
     if (!isa::is_float(t) || t != types[0]) return {};
   }
-  if (types.size() == 2 || types.size() == 3) add_tiny(sets, format(types[0]), types.size() == 3);
+  if (types.size() == 2 || types.size() == 3) add_tiny(sets, ref::format_of(types[0]), types.size() == 3);
   if (types[0] == Type::f32 && types.size() == 2) {
     for (const u64 x : {0x7fffffull, 0x7ffffeull, 0x7fff00ull}) {  // quotients just below 2^-126
       sets.push_back({0x00800000 + x, 0x40000000});

@@ -2,6 +2,7 @@
 #include "isa/ref/bits.hpp"
 #include "isa/ref/compare.hpp"
 #include "isa/ref/convert.hpp"
+#include "isa/ref/format.hpp"
 #include "isa/ref/video.hpp"
 #include "table_cases.hpp"
 
@@ -39,15 +40,6 @@ Type element(Type t) {
   }
 }
 bool is_packed(Type t) { return element(t) != t; }
-
-Format format(Type t) {
-  switch (t) {
-    case Type::f16: return ref::kF16;
-    case Type::bf16: return ref::kBf16;
-    case Type::f32: return ref::kF32;
-    default: return ref::kF64;
-  }
-}
 
 // Calls f with a zero of the C++ type of an integer.
 template <typename F>
@@ -94,7 +86,7 @@ Reference lift(Type t, Scalar f) {
 u64 relu(Format f, u64 r) { return ref::is_negative(f, r) && !ref::is_nan(f, r) ? 0 : r; }
 
 Scalar float_scalar(const Insn& i, Type e) {
-  const Format f = format(e);
+  const Format f = ref::format_of(e);
   const ref::FloatMods m{rounding(i), i.has(Mod::ftz), i.has(Mod::sat)};
   const bool clamp = i.has(Mod::relu);
   const ref::MinMax mm{i.op == Op::max, m.ftz, i.has(Mod::NaN), i.has(Mod::xorsign_abs), clamp};
@@ -205,7 +197,7 @@ std::function<bool(u64, u64)> comparison(const Insn& i, Type t) {
   if (i.has(Mod::hi)) cmp = ref::Cmp::gt;
   if (i.has(Mod::hs)) cmp = ref::Cmp::ge;
   if (isa::is_float(t)) {
-    const Format f = format(t);
+    const Format f = ref::format_of(t);
     return [=, ftz = i.has(Mod::ftz)](u64 a, u64 b) { return ref::compare(f, cmp, ftz, a, b); };
   }
   return with_integer(t, [cmp](auto zero) -> std::function<bool(u64, u64)> {
@@ -233,7 +225,7 @@ Reference compare(const Insn& i) {
     };
   }
   const Type to = i.type(0);
-  const u64 yes = isa::is_float(element(to))      ? format(element(to)).one()
+  const u64 yes = isa::is_float(element(to))      ? ref::format_of(element(to)).one()
                   : packed || isa::bits(to) == 16 ? 0xffff
                                                   : ~u32(0);
   return [=](Words a, u64* d) {
@@ -253,7 +245,7 @@ bool is_integer(Type t) { return isa::is_signed(t) || isa::is_unsigned(t); }
 
 // Between floating-point formats, with what the modifiers add.
 u64 convert_float(const Insn& i, Type from, Type to, u64 a) {
-  const Format f = format(from), g = format(to);
+  const Format f = ref::format_of(from), g = ref::format_of(to);
   const bool ftz = i.has(Mod::ftz);
   // A subnormal f32 rounds to f16 as the tiny number that it is.
   if (ftz && from == Type::f32 && g.width() != 16) a = ref::flush(f, a);
@@ -288,14 +280,14 @@ Reference convert(const Insn& i) {
     };
   }
   if (is_integer(to)) {
-    const Format f = format(from);
+    const Format f = ref::format_of(from);
     const bool ftz = i.has(Mod::ftz);
     return [=](Words a, u64* d) {
       d[0] = ref::to_integer(f, mode, ftz ? ref::flush(f, a[0]) : a[0], isa::bits(to), isa::is_signed(to));
     };
   }
   if (is_integer(from)) {
-    const Format f = format(to);
+    const Format f = ref::format_of(to);
     return [=](Words a, u64* d) {
       const u64 v = extended(from, a[0]);
       const u64 r = ref::from_integer(f, mode, isa::is_signed(from) ? ref::s128(std::int64_t(v)) : ref::s128(v));
@@ -398,7 +390,8 @@ Reference special(const Insn& i) {
     case Op::testp: {
       constexpr Mod kTests[] = {Mod::finite, Mod::infinite, Mod::number, Mod::notanumber, Mod::normal, Mod::subnormal};
       for (int k = 0; k < 6; ++k)
-        if (i.has(kTests[k])) return [f = format(t), k](Words a, u64* d) { d[0] = ref::testp(f, ref::TestP(k), a[0]); };
+        if (i.has(kTests[k]))
+          return [f = ref::format_of(t), k](Words a, u64* d) { d[0] = ref::testp(f, ref::TestP(k), a[0]); };
       return {};
     }
     case Op::and_: return [](Words a, u64* d) { d[0] = a[0] & a[1]; };

@@ -7,7 +7,7 @@
 
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/native.hpp"
-#include "isa/ref/float.hpp"
+#include "isa/ref/format.hpp"
 
 using warploom::codegen::BulkOp;
 using warploom::codegen::WarpContext;
@@ -24,10 +24,7 @@ constexpr std::uint32_t kBulkAlign = 16;
 // Reductions by the scalar references; what is there is the first operand.
 std::uint64_t combine(BulkOp op, Type type, std::uint64_t old, std::uint64_t x) {
   if (isa::is_float(type)) {
-    const ref::Format f = type == Type::f16    ? ref::kF16
-                          : type == Type::bf16 ? ref::kBf16
-                          : type == Type::f32  ? ref::kF32
-                                               : ref::kF64;
+    const ref::Format f = ref::format_of(type);
     if (op == BulkOp::add) return ref::add(f, ref::Round::rn, old, x);
     return ref::min_max(f, {.max = op == BulkOp::max}, old, x);
   }

@@ -143,6 +143,12 @@ bool arrive(NativeRun& run, unsigned lane, std::uint64_t address, std::uint64_t 
   return true;
 }
 
+// Of an operand of mapa and getctarank, in the block's shared window. `what`: 1 of a generic instruction, 2 of a name.
+std::uint64_t window_offset(const WarpContext& c, std::uint64_t operand, std::uint64_t what) {
+  if ((what & 1) == 0) return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(operand)});
+  return (what & 2) != 0 ? operand : operand - reinterpret_cast<std::uint64_t>(c.shared);
+}
+
 }  // namespace
 
 bool NativeRun::complete(unsigned lane, std::uint64_t mbarrier, std::uint64_t bytes) {
@@ -231,15 +237,9 @@ std::int32_t warploom_mapa(WarpContext* c, std::uint64_t* rows, std::uint32_t ma
       return run.fail(l, ErrorId::illegal_address,
                       fmt::format("rank {} in a cluster of {} blocks", rank, block.cluster_blocks()),
                       "ranks count from 0; launch larger clusters");
-    const auto window = reinterpret_cast<std::uint64_t>(c->shared);
-    const bool generic = (what & 1) != 0;
-    std::uint64_t offset = run.at(1, l);
-    if (!generic)
-      offset = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(offset)));
-    else if ((what & 2) == 0)
-      offset -= window;
+    const std::uint64_t offset = warploom::device::window_offset(*c, run.at(1, l), what);
     const std::uint64_t there = block.offset_in_cluster(offset, static_cast<std::uint32_t>(rank));
-    run.at(0, l) = generic ? window + there : there;
+    run.at(0, l) = (what & 1) != 0 ? reinterpret_cast<std::uint64_t>(c->shared) + there : there;
     return true;
   });
 }
@@ -249,12 +249,7 @@ std::int32_t warploom_getctarank(WarpContext* c, std::uint64_t* rows, std::uint3
   using namespace warploom;
   NativeRun run(c, rows, mask, place);
   return run.for_lanes([&](unsigned l) {
-    std::uint64_t offset = run.at(1, l);
-    if ((what & 1) == 0)
-      offset = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(offset)));
-    else if ((what & 2) == 0)
-      offset -= reinterpret_cast<std::uint64_t>(c->shared);
-    run.at(0, l) = run.block().rank_of_offset(offset);
+    run.at(0, l) = run.block().rank_of_offset(warploom::device::window_offset(*c, run.at(1, l), what));
     return true;
   });
 }
