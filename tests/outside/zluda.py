@@ -13,6 +13,8 @@ import struct
 import subprocess
 import sys
 
+import ledger
+
 HERE = pathlib.Path(__file__).resolve().parent
 LEDGER = HERE / "zluda.tsv"
 FORMATS = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q", "i64": "q", "f32": "f",
@@ -123,27 +125,10 @@ def main():
     found = list(cases((folder / "mod.rs").read_text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         outcomes = dict(pool.map(lambda case: run(sys.argv[1], folder, case), found))
-    ledger = {}
-    if LEDGER.exists():
-        for line in LEDGER.read_text().splitlines():
-            if line and line[0] != "#":
-                name, outcome, *reason = line.split("\t")
-                ledger[name] = (outcome, reason[0] if reason else "")
     values = sum(1 for case in found if case[2] is not None)
     passed = sum(outcome == "pass" for outcome in outcomes.values())
-    unexpected = 0
-    for name, outcome in sorted(outcomes.items()):
-        kind = outcome.split(":")[0]
-        if kind != ledger.get(name, ("pass", ""))[0]:
-            unexpected += kind != "pass"
-            print(f"{name}: {outcome}; the ledger says {ledger.get(name, ('pass', ''))[0]}")
     print(f"{len(found)} cases, {values} of them with results: {passed} pass, {len(found) - passed} do not")
-    if "--bless" in sys.argv:
-        LEDGER.write_text("# ZLUDA's PTX cases that do not pass: name, outcome, reason.\n" + "".join(
-            f"{name}\t{outcome.split(':')[0]}\t{ledger.get(name, ('', outcome))[1] or outcome}\n"
-            for name, outcome in sorted(outcomes.items()) if outcome != "pass"))
-        return 0
-    return 1 if unexpected else 0
+    return ledger.judge(LEDGER, "ZLUDA's PTX cases", outcomes, "--bless" in sys.argv)
 
 
 sys.exit(main())

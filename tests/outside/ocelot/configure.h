@@ -1,0 +1,2 @@
+// What configuring Ocelot would write: nothing of it is needed.
+#pragma once
