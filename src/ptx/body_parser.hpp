@@ -74,6 +74,7 @@ class BodyParser : ParserBase {
   std::vector<Scope> scopes_;
   std::unordered_set<std::string> inner_names_;  // made unique in inner scopes
   std::unordered_map<std::string_view, Decoded> decoded_;
+  isa::Op op_{};          // of the instruction whose operands are read
   std::string mnemonic_;  // only when blanks stand inside it
   std::unordered_set<std::string> long_mnemonics_;
   std::vector<std::size_t> operand_offsets_;
@@ -143,8 +144,9 @@ class BodyParser : ParserBase {
   // A register with an optional "|p", a special register, a sink, a symbol or a label.
   bool named(Operand& out, std::uint32_t index);
 
-  // "symbol+8" as an operand of its own; inside an address the caller reads the offset.
-  bool symbol_offset(Operand& out, std::uint32_t index);
+  // "symbol+8", or "array[2]", which is the address of an element for mov and the element itself for instructions that
+  // take an address (section 6.4.2); inside an address the caller reads the offset.
+  bool symbol_offset(Operand& out, std::uint32_t index, isa::Type element);
   bool parameter_named(std::string_view word) const;
   bool pair(Operand& out);
   bool vector_register(Operand& out, const Symbol& symbol);

@@ -37,7 +37,7 @@ bool BodyParser::instruction() {
     if (at == std::string_view::npos || text_.substr(offset, mnemonic.size()) != mnemonic) at = 0;
     return fail(why.id, std::move(why.what), offset + at, std::move(why.remedy));
   }
-  instr.op = decoded.row->op;
+  op_ = instr.op = decoded.row->op;
   instr.mods = decoded.mods;
   std::copy(std::begin(decoded.types), std::end(decoded.types), instr.types);
   instr.type_count = decoded.type_count;
@@ -220,7 +220,7 @@ bool BodyParser::named(Operand& out, std::uint32_t index) {
       case Symbol::Kind::variable:
         out.kind = Operand::Kind::symbol;
         out.symbol = body_.variables[static_cast<std::size_t>(symbol->first)].name;
-        return symbol_offset(out, index);
+        return symbol_offset(out, index, body_.variables[static_cast<std::size_t>(symbol->first)].type);
     }
   }
   if (word == "WARP_SZ") {
@@ -244,13 +244,14 @@ bool BodyParser::named(Operand& out, std::uint32_t index) {
   if (parameter_named(word)) {
     out.kind = Operand::Kind::symbol;
     out.symbol = word;
-    return symbol_offset(out, index);
+    return symbol_offset(out, index, isa::Type::none);
   }
   if (const std::string_view known = module_.resolve(function_.unit, word);
       module_.find_variable(known) != nullptr || module_.find_function(known) != nullptr) {
     out.kind = Operand::Kind::symbol;
     out.symbol = known;
-    return symbol_offset(out, index);
+    const Variable* variable = module_.find_variable(known);
+    return symbol_offset(out, index, variable == nullptr ? isa::Type::none : variable->type);
   }
   if (body_.branch_targets.contains(std::string(word)) || body_.prototypes.contains(std::string(word))) {
     out.kind = Operand::Kind::symbol;
@@ -264,9 +265,16 @@ bool BodyParser::named(Operand& out, std::uint32_t index) {
   return true;
 }
 
-bool BodyParser::symbol_offset(Operand& out, std::uint32_t index) {
-  if (index == kInside || (cursor_.peek() != '+' && cursor_.peek() != '-')) return true;
-  return integer(out.imm);
+bool BodyParser::symbol_offset(Operand& out, std::uint32_t index, isa::Type element) {
+  const char next = index == kInside ? '\0' : cursor_.peek();
+  if (next == '+' || next == '-') return integer(out.imm);
+  if (next != '[' || element == isa::Type::none) return true;
+  cursor_.advance(1);
+  std::uint64_t at = 0;
+  if (!integer(at) || !expect(']')) return false;
+  out.imm = at * isa::bytes(element);
+  if (op_ != isa::Op::mov && op_ != isa::Op::cvta) out.kind = Operand::Kind::address;
+  return true;
 }
 
 bool BodyParser::pair(Operand& out) {

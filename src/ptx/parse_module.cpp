@@ -269,7 +269,7 @@ class ModuleParser : ParserBase {
       if (!cursor_.skip_braces())
         return fail(ErrorId::ptx_syntax, "body of '" + f.name + "' does not end", f.body_begin);
       f.body_end = cursor_.offset();
-    } else if (!expect(';')) {
+    } else if (cursor_.peek() != '.' && !expect(';')) {
       return false;
     }
     add(std::move(f));
@@ -278,11 +278,16 @@ class ModuleParser : ParserBase {
 
   bool function_directives(Function& f) {
     while (cursor_.peek() == '.') {
+      const Cursor before = cursor_;
       const std::size_t begin = cursor_.offset();
       const std::uint32_t line = cursor_.line();
       const std::string_view word = cursor_.dotted();
       if (word.empty()) return syntax("a directive's name is due");
       if (!contains(::warploom::ptx::function_directives(), word)) {
+        if (!f.is_entry && contains(module_directives(), word)) {  // a prototype may lack its semicolon
+          cursor_ = before;
+          return true;
+        }
         if (!is_later())
           return unknown_directive(word, begin, ::warploom::ptx::function_directives(), " of a function");
         module_.skipped.push_back({std::string(word), line});

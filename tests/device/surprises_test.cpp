@@ -242,6 +242,18 @@ TEST_P(Surprises, BarriersHaveNumbersAndCounts) {
   EXPECT_EQ(got[31], 0U);
 }
 
+// An element of an array: its address for mov, itself where an address is due.
+TEST_P(Surprises, ArraysHaveElements) {
+  const auto got =
+      run("  .shared .b32 own[4];\n  mov.u64 %rd4, wide[2];\n  mov.u64 %rd5, wide;\n  sub.u64 %rd4, %rd4, %rd5;\n"
+          "  cvt.u32.u64 %r2, %rd4;\n  ld.global.u32 %r3, table[3];\n  add.u32 %r2, %r2, %r3;\n"
+          "  st.shared.b32 own[1], 1000;\n  mov.u32 %r4, own[1];\n  ld.shared.u32 %r5, [%r4];\n"
+          "  add.u32 %r2, %r2, %r5;\n  st.global.b32 [%rd1], %r2;\n",
+          words({}), ".global .u32 table[4] = {100, 200, 300, 400};\n.global .u64 wide[4];\n");
+  EXPECT_EQ(got[0], 1416U);
+  EXPECT_EQ(got[31], 1416U);
+}
+
 std::string way_name(const testing::TestParamInfo<Way>& instance) {
   static constexpr const char* kNames[] = {"optimised", "unoptimised", "interpreted"};
   return kNames[static_cast<int>(instance.param)];
