@@ -123,17 +123,33 @@ void Emitter::emit_fragment_access(const Inst& inst, const MatrixForm& form) {
   stop_if_misaligned(is_odd(b_.CreateOr(base, stride)), b_.getInt32(0xFFFFFFFF), 1, chunk, [&] {
     return spill(b_.CreateSelect(is_odd(base), base, b_.CreateAdd(base, stride)), "misplaced");
   });
-  for (unsigned first = 0; first < rows.count * in_row; first += 32) {
-    if (!plan_.checking && !plan_.counting) break;
+  // The checker looks at the rows, the counters at what a GPU would do.
+  Address reached;
+  reached.shape.kind = ir::Shape::Kind::varying;
+  reached.space = a.space;
+  Lanes who;
+  const auto reach = [&](const std::vector<std::uint64_t>& row, const std::vector<std::uint64_t>& within, unsigned n) {
+    Value* offsets = b_.CreateMul(splat(stride), llvm::ConstantDataVector::get(context_, row));
+    reached.wide = b_.CreateAdd(splat(base), b_.CreateAdd(offsets, llvm::ConstantDataVector::get(context_, within)));
+    who.mask = b_.getInt32(lanes_below(n));
+    who.bits = to_lane_bits(who.mask);
+  };
+  for (unsigned first = 0; plan_.checking && inst.site >= 0 && first < rows.count * in_row; first += 32) {
     const unsigned lanes = std::min(32U, rows.count * in_row - first);
     std::vector<std::uint64_t> row(32), within(32);
     for (unsigned l = 0; l < 32; ++l) {
       const unsigned number = first + std::min(l, lanes - 1);
       row[l] = number / in_row, within[l] = std::uint64_t{number} % in_row * chunk;
     }
-    Value* offsets = b_.CreateMul(splat(stride), llvm::ConstantDataVector::get(context_, row));
-    offsets = b_.CreateAdd(offsets, llvm::ConstantDataVector::get(context_, within));
-    probe_rows(inst, b_.CreateAdd(splat(base), offsets), a.space, lanes_below(lanes), chunk);
+    reach(row, within, lanes);
+    check_access(inst, reached, who, chunk);
+  }
+  if (plan_.counting && inst.site >= 0) {
+    const CounterLayout layout{plan_.f().blocks.size(), plan_.sites.size()};
+    for (const MatrixRequest& r : matrix_requests(form, a.space == isa::Space::shared)) {
+      reach({r.row.begin(), r.row.end()}, {r.offset.begin(), r.offset.end()}, r.lanes);
+      count_by_address(inst, reached, who, r.bytes, layout.site(static_cast<std::size_t>(inst.site)));
+    }
   }
   constexpr std::uint64_t kRegisters = kScratchBytes / 2;
   std::uint64_t end = kRegisters;

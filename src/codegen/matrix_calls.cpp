@@ -24,6 +24,80 @@ MatrixRows matrix_rows(const MatrixForm& f) {
 
 namespace {
 
+// Where element e of a lane lies: its row among MatrixRows, and the bits before it there.
+struct Spot {
+  unsigned row, bit;
+};
+class Spots {
+ public:
+  explicit Spots(const MatrixForm& f)
+      : places_(isa::fragment_places(f, f.matrix)),
+        rows_(f.rows(f.matrix)),
+        columns_(f.columns(f.matrix)),
+        bits_(isa::bits(f.type(f.matrix))),
+        by_column_(f.a_column) {}
+  [[nodiscard]] std::size_t elements() const { return places_.size() / 32; }
+  [[nodiscard]] Spot of(std::size_t element, unsigned lane) const {
+    const unsigned place = places_[element * 32 + lane], row = place / columns_, column = place % columns_;
+    return by_column_ ? Spot{column, row * bits_} : Spot{row, column * bits_};
+  }
+  // Elements e to e + count - 1 stand one behind the other, in every lane, where an access to all of them may begin.
+  [[nodiscard]] bool adjoin(std::size_t e, std::size_t count) const {
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      const Spot first = of(e, lane);
+      if (first.bit % (bits_ * count) != 0) return false;
+      for (std::size_t k = 1; k < count; ++k) {
+        const Spot next = of(e + k, lane);
+        if (next.row != first.row || next.bit != first.bit + k * bits_) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::uint16_t> places_;
+  unsigned rows_, columns_, bits_;
+  bool by_column_;
+};
+
+}  // namespace
+
+std::vector<MatrixRequest> matrix_requests(const MatrixForm& f, bool in_shared) {
+  const MatrixRows rows = matrix_rows(f);
+  const Spots spots(f);
+  const unsigned bits = isa::bits(f.type(f.matrix));
+  const bool factor = f.matrix == Matrix::a || f.matrix == Matrix::b;
+  std::vector<MatrixRequest> all;
+  if (bits == 16 || (bits < 16 && spots.adjoin(0, 32 / bits))) {
+    const unsigned columns = rows.bytes / 16, blocks = rows.count / 8 * columns;
+    for (unsigned block = 0; block < blocks; ++block) {
+      const bool whole_rows = factor && in_shared;
+      if (!whole_rows || block % 4 == 0) all.push_back({whole_rows ? 0U : 32U, whole_rows ? 16U : 4U, {}, {}});
+      MatrixRequest& r = all.back();
+      const unsigned first = whole_rows ? r.lanes : 0, count = whole_rows ? 8 : 32;
+      for (unsigned l = 0; l < count; ++l) {
+        r.row[first + l] = static_cast<std::uint16_t>(block / columns * 8 + (whole_rows ? l : l / 4));
+        r.offset[first + l] = static_cast<std::uint16_t>(block % columns * 16 + (whole_rows ? 0 : l % 4 * 4));
+      }
+      if (whole_rows) r.lanes += 8;
+    }
+    return all;
+  }
+  for (std::size_t e = 0; e < spots.elements();) {
+    const std::size_t count = bits >= 32 && e + 1 < spots.elements() && spots.adjoin(e, 2) ? 2 : 1;
+    MatrixRequest r{32, static_cast<unsigned>(count) * bits / 8, {}, {}};
+    for (unsigned l = 0; l < 32; ++l) {
+      r.row[l] = static_cast<std::uint16_t>(spots.of(e, l).row);
+      r.offset[l] = static_cast<std::uint16_t>(spots.of(e, l).bit / 8);
+    }
+    all.push_back(r);
+    e += count;
+  }
+  return all;
+}
+
+namespace {
+
 // Calls move(element in the rows, element in the registers) for what a load or store moves, `unit` bytes each.
 template <class Move>
 void each_moved(const MatrixForm& f, Move move) {

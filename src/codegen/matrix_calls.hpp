@@ -1,7 +1,9 @@
 // Native functions that emitted code calls for matrix instructions, each for a whole warp. No LLVM here.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "isa/matrix.hpp"
 
@@ -26,5 +28,17 @@ struct MatrixRows {
   unsigned count = 0, bytes = 0;
 };
 MatrixRows matrix_rows(const isa::MatrixForm& form);
+
+// One access by a warp that a GPU makes of a wmma.load or wmma.store: lane l touches `bytes` in row row[l], offset[l]
+// bytes behind the row's beginning.
+struct MatrixRequest {
+  unsigned lanes = 32, bytes = 0;
+  std::array<std::uint16_t, 32> row{}, offset{};
+};
+// As ptxas 13.0 compiles it for sm_80 and later: factors of up to 16 bits in shared memory go by ldmatrix, four blocks
+// of 8 rows and 16 bytes at a time; elsewhere, and for results of 16 bits, each such block is an access of 4 bytes by
+// all lanes. Bytes across the rows are read one by one; larger elements as they lie in the registers, neighbours
+// together.
+std::vector<MatrixRequest> matrix_requests(const isa::MatrixForm& form, bool in_shared);
 
 }  // namespace warploom::codegen
