@@ -32,6 +32,8 @@ struct DeviceOptions {
   bool deterministic = false;      ///< blocks in order on one thread: one reproducible schedule
   bool unoptimised = false;        ///< conservative code, to tell a fault of the optimiser from one of the kernel
   std::uint64_t memory_limit = 0;  ///< bytes of device memory; 0: the profile's
+  /// The default stream is one of the calling thread, not the legacy one (nvcc --default-stream per-thread).
+  bool per_thread_default_stream = false;
 };
 
 /// The modelled GPU (CUDA Driver API, cuDeviceGetAttribute; sizes in bytes).
@@ -119,9 +121,19 @@ class WARPLOOM_API Device {
   /// The same from a file; #include "..." looks beside the file first.
   [[nodiscard]] Module compile_file(const std::string& path, const CompileOptions& options = {}) const;
 
+  /// The stream of calls that are given none: the legacy default stream, or the calling thread's own with
+  /// DeviceOptions::per_thread_default_stream.
+  [[nodiscard]] Stream default_stream() const;
   /// The legacy default stream: its work waits for earlier work of all blocking streams, and their later work waits for
   /// it (CUDA Runtime API, "Stream synchronization behavior").
-  [[nodiscard]] Stream default_stream() const;
+  [[nodiscard]] Stream legacy_stream() const;
+  /// The calling thread's own default stream, a blocking stream that is made at its first use. When the thread ends,
+  /// what is queued on it still runs (cudaStreamPerThread).
+  [[nodiscard]] Stream per_thread_stream() const;
+  /// The stream with a handle, as Stream::handle() gives it, or 0 for the default stream: for handles that come back
+  /// from another library. The result does not keep the stream: it is destroyed with its own last handle. Throws
+  /// invalid_handle when the device has no such stream.
+  [[nodiscard]] Stream external_stream(std::uintptr_t handle) const;
 
   /// Waits for all work of all streams; throws the error of asynchronous work, if there was one (cuCtxSynchronize).
   void synchronize() const;

@@ -19,26 +19,37 @@ struct ErrorAccess;
 
 /// The ids that Error::id() returns; they are stable and never reused.
 namespace error_id {
-inline constexpr int invalid_value = 1001;            ///< an argument is out of range or null
-inline constexpr int out_of_memory = 1002;            ///< device memory is exhausted
-inline constexpr int not_found = 1003;                ///< no kernel or variable of that name
-inline constexpr int file_error = 1004;               ///< a file cannot be read
-inline constexpr int not_supported = 1005;            ///< the device cannot do it
-inline constexpr int invalid_handle = 1006;           ///< moved-from, of another device, or from before a reset
-inline constexpr int not_ready = 1007;                ///< the work has not finished yet
-inline constexpr int invalid_device = 1008;           ///< no device of that name
-inline constexpr int invalid_context = 1009;          ///< the context is gone
-inline constexpr int not_permitted = 1010;            ///< not allowed here, for instance waiting in a host function
-inline constexpr int host_function_failed = 1011;     ///< a host function in a stream ended with an exception
-inline constexpr int host_memory_registered = 1012;   ///< host memory is registered already
-inline constexpr int ptx_syntax = 2001;               ///< the PTX text does not parse
-inline constexpr int ptx_invalid = 2002;              ///< an instruction's form is not legal PTX
-inline constexpr int ptx_unknown_instruction = 2003;  ///< no such PTX instruction
-inline constexpr int ptx_undefined_name = 2004;       ///< a name in the PTX text is not declared
-inline constexpr int ptx_version = 2005;              ///< the PTX version is too new
-inline constexpr int unsupported_instruction = 2006;  ///< legal PTX that this device cannot run yet
-inline constexpr int unresolved_symbol = 2007;        ///< an external function or variable is not defined
-inline constexpr int duplicate_symbol = 2008;         ///< linked modules define the same symbol
+inline constexpr int invalid_value = 1001;           ///< an argument is out of range or null
+inline constexpr int out_of_memory = 1002;           ///< device memory is exhausted
+inline constexpr int not_found = 1003;               ///< no kernel or variable of that name
+inline constexpr int file_error = 1004;              ///< a file cannot be read
+inline constexpr int not_supported = 1005;           ///< the device cannot do it
+inline constexpr int invalid_handle = 1006;          ///< moved-from, of another device, or from before a reset
+inline constexpr int not_ready = 1007;               ///< the work has not finished yet
+inline constexpr int invalid_device = 1008;          ///< no device of that name
+inline constexpr int invalid_context = 1009;         ///< the context is gone
+inline constexpr int not_permitted = 1010;           ///< not allowed here, for instance waiting in a host function
+inline constexpr int host_function_failed = 1011;    ///< a host function in a stream ended with an exception
+inline constexpr int host_memory_registered = 1012;  ///< host memory is registered already
+// The rules of stream capture are those of CUDA (cuStreamBeginCapture); see docs/guide/streams.md.
+inline constexpr int stream_capture_unsupported = 1020;   ///< not permitted while a stream is being captured
+inline constexpr int stream_capture_invalidated = 1021;   ///< an earlier error has invalidated the capture
+inline constexpr int stream_capture_merge = 1022;         ///< two captures would be merged
+inline constexpr int stream_capture_unmatched = 1023;     ///< the capture did not begin in this stream
+inline constexpr int stream_capture_unjoined = 1024;      ///< a stream that joined the capture was not joined again
+inline constexpr int stream_capture_isolation = 1025;     ///< a dependency would cross the border of the capture
+inline constexpr int stream_capture_implicit = 1026;      ///< the legacy default stream would depend on a capture
+inline constexpr int captured_event = 1027;               ///< the event was last recorded in a captured stream
+inline constexpr int stream_capture_wrong_thread = 1028;  ///< the capture began in another thread
+inline constexpr int illegal_state = 1029;                ///< for instance ending a capture that never began
+inline constexpr int ptx_syntax = 2001;                   ///< the PTX text does not parse
+inline constexpr int ptx_invalid = 2002;                  ///< an instruction's form is not legal PTX
+inline constexpr int ptx_unknown_instruction = 2003;      ///< no such PTX instruction
+inline constexpr int ptx_undefined_name = 2004;           ///< a name in the PTX text is not declared
+inline constexpr int ptx_version = 2005;                  ///< the PTX version is too new
+inline constexpr int unsupported_instruction = 2006;      ///< legal PTX that this device cannot run yet
+inline constexpr int unresolved_symbol = 2007;            ///< an external function or variable is not defined
+inline constexpr int duplicate_symbol = 2008;             ///< linked modules define the same symbol
 inline constexpr int symbol_mismatch = 2009;        ///< linked modules disagree on a symbol's kind, size or parameters
 inline constexpr int compile_error = 2101;          ///< CUDA C++ source does not compile
 inline constexpr int compiler_missing = 2102;       ///< clang or nvcc is not installed

@@ -46,8 +46,7 @@ void Memory::copy_from(const void* host, std::size_t offset, std::size_t bytes, 
   check_range(offset, bytes, state_->bytes, host);
   if (bytes == 0) return;
   void* to = static_cast<std::byte*>(state_->address) + offset;
-  api::run_on(context, *state_->device, stream,
-              [&device = context.device(), to, host, bytes] { return device.copy(to, host, bytes); });
+  api::run_on(context, *state_->device, stream, runtime::Operation::copy(to, host, bytes));
 }
 
 void Memory::copy_to(void* host, std::size_t offset, std::size_t bytes, const Stream* stream) const {
@@ -55,8 +54,7 @@ void Memory::copy_to(void* host, std::size_t offset, std::size_t bytes, const St
   check_range(offset, bytes, state_->bytes, host);
   if (bytes == 0) return;
   const void* from = static_cast<const std::byte*>(state_->address) + offset;
-  api::run_on(context, *state_->device, stream,
-              [&device = context.device(), host, from, bytes] { return device.copy(host, from, bytes); });
+  api::run_on(context, *state_->device, stream, runtime::Operation::copy(host, from, bytes));
 }
 
 void Memory::copy_from(const Memory& source, std::size_t bytes, const Stream* stream) {
@@ -67,9 +65,7 @@ void Memory::copy_from(const Memory& source, std::size_t bytes, const Stream* st
   if (source.state_ == state_ || bytes == 0) return;
   check_range(0, bytes, state_->bytes, source.state_->address);
   api::run_on(context, *state_->device, stream,
-              [&device = context.device(), to = state_->address, from = source.state_->address, bytes] {
-                return device.copy(to, from, bytes);
-              });
+              runtime::Operation::copy(state_->address, source.state_->address, bytes));
 }
 
 void Memory::fill(const void* element, std::size_t element_bytes, const Stream* stream) {
@@ -78,9 +74,7 @@ void Memory::fill(const void* element, std::size_t element_bytes, const Stream* 
   std::vector<std::byte> pattern(element_bytes);
   if (element != nullptr) std::memcpy(pattern.data(), element, element_bytes);
   api::run_on(context, *state_->device, stream,
-              [&device = context.device(), to = state_->address, pattern, count = state_->bytes / element_bytes] {
-                return device.fill(to, pattern.data(), pattern.size(), count);
-              });
+              runtime::Operation::fill(state_->address, pattern, state_->bytes / element_bytes));
 }
 
 }  // namespace warploom::detail

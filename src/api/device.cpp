@@ -10,11 +10,13 @@
 
 namespace warploom {
 
-Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<observe::LaunchLog> session) {
+Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<observe::LaunchLog> session,
+                    bool per_thread_default_stream) {
   auto state = std::make_shared<detail::DeviceState>();
   state->launches = std::make_shared<api::LaunchRecorder>(std::move(session));
   if (state->launches->record(false)) device->set_launch_log(state->launches);
   state->total_memory = device->free_bytes();
+  state->per_thread_default = per_thread_default_stream;
   state->context = runtime::Context::open(std::move(device));
   return detail::Access::make(std::move(state));
 }
@@ -78,7 +80,30 @@ Module Device::load_ptx_file(const std::string& path) const {
 
 Stream Device::default_stream() const {
   runtime::Context& context = api::use(state_);
+  return detail::Access::make(
+      std::make_shared<detail::StreamState>(state_, api::default_queue(context, *state_), false));
+}
+
+Stream Device::legacy_stream() const {
+  runtime::Context& context = api::use(state_);
   return detail::Access::make(std::make_shared<detail::StreamState>(state_, context.default_stream(), false));
+}
+
+Stream Device::per_thread_stream() const {
+  runtime::Context& context = api::use(state_);
+  return detail::Access::make(
+      std::make_shared<detail::StreamState>(state_, api::checked(context.thread_stream()), false));
+}
+
+Stream Device::external_stream(std::uintptr_t handle) const {
+  runtime::Context& context = api::use(state_);
+  if (handle == 0) return default_stream();
+  if (handle == 2) return per_thread_stream();
+  auto stream = context.find_stream(handle);
+  if (!stream)
+    api::fail(ErrorId::invalid_handle, "the device has no stream with the handle " + std::to_string(handle),
+              "pass what Stream::handle() gives, while the stream lives");
+  return detail::Access::make(std::make_shared<detail::StreamState>(state_, std::move(stream), false));
 }
 
 void Device::synchronize() const {

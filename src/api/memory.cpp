@@ -61,19 +61,15 @@ void copy_on(const detail::DeviceState& device, runtime::Context& context, const
   if (bytes == 0) return;
   api::check_place(context, to, bytes, "the destination of a copy");
   api::check_place(context, from, bytes, "the source of a copy");
-  api::run_on(context, device, stream,
-              [&memory = context.device(), to, from, bytes] { return memory.copy(to, from, bytes); });
+  api::run_on(context, device, stream, runtime::Operation::copy(to, from, bytes));
 }
 
 void fill_on(const detail::DeviceState& device, runtime::Context& context, const Stream* stream, void* to,
              const void* element, std::size_t element_bytes, std::size_t count) {
   if (count == 0) return;
   api::check_fill(context, to, element, element_bytes, count);
-  const auto* first = static_cast<const std::byte*>(element);
   api::run_on(context, device, stream,
-              [&memory = context.device(), to, pattern = std::vector<std::byte>(first, first + element_bytes), count] {
-                return memory.fill(to, pattern.data(), pattern.size(), count);
-              });
+              runtime::Operation::fill(to, std::span(static_cast<const std::byte*>(element), element_bytes), count));
 }
 
 }  // namespace

@@ -81,9 +81,9 @@ void pack(const device::Kernel& kernel, std::span<const Argument> arguments, con
   }
 }
 
-const std::shared_ptr<runtime::Stream>& queue_of_launch(const runtime::Context& context,
-                                                        const detail::DeviceState& owner, const LaunchConfig& config) {
-  return config.stream ? api::queue_of(*config.stream, owner) : context.default_stream();
+std::shared_ptr<runtime::Stream> queue_of_launch(runtime::Context& context, const detail::DeviceState& owner,
+                                                 const LaunchConfig& config) {
+  return config.stream ? api::queue_of(*config.stream, owner) : api::default_queue(context, owner);
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ void Kernel::launch_with(const LaunchConfig& config, std::span<const Argument> a
   runtime::Context& context = use_kernel(state_);
   const detail::ModuleState& module = *state_->module;
   device::Kernel& kernel = *state_->kernel;
-  const auto& queue = queue_of_launch(context, *module.device, config);
+  const auto queue = queue_of_launch(context, *module.device, config);
   const device::Launch& launch = api::prepare_launch(context, *module.device, kernel, config, arguments);
   // The loaded module outlives its queued launches; the handles, which keep the context, must not be among them.
   api::checked(context.launch(queue, kernel, launch, module.module));
@@ -140,7 +140,7 @@ void Kernel::run_with(const LaunchConfig& config, std::span<const Argument> argu
       api::check_place(context, transfer.to, transfer.bytes, "the destination of a copy");
       api::check_place(context, transfer.from, transfer.bytes, "the source of a copy");
     }
-  const auto& queue = queue_of_launch(context, *module.device, config);
+  const auto queue = queue_of_launch(context, *module.device, config);
   const device::Launch& launch = api::prepare_launch(context, *module.device, kernel, config, arguments);
   // The call waits, so its work may refer to what the caller has.
   const auto work = [&]() -> Result<void> {

@@ -77,7 +77,7 @@ Device Device::open(std::string_view name, const DeviceOptions& options) {
   if (name != "cpu") api::fail(ErrorId::invalid_device, fmt::format("there is no device \"{}\"", name), "open \"cpu\"");
   auto device = api::checked(device::open_cpu(cpu_options(options)));
   std::shared_ptr<observe::LaunchLog> log = api::checked(api::attach_observers(*device));
-  return adopt_device(std::move(device), std::move(log));
+  return adopt_device(std::move(device), std::move(log), options.per_thread_default_stream);
 }
 
 std::vector<std::string> Device::profiles() { return isa::profile_names(); }

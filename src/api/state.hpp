@@ -29,6 +29,7 @@ struct DeviceState {
   std::shared_ptr<runtime::Context> context;
   std::size_t total_memory = 0;
   std::shared_ptr<api::LaunchRecorder> launches;
+  bool per_thread_default = false;
 };
 
 // What is made on a device: it keeps the device open, and a reset makes it invalid.
@@ -50,12 +51,13 @@ struct StreamState : Owned {
   StreamState& operator=(const StreamState&) = delete;
 
   std::shared_ptr<runtime::Stream> stream;
-  bool closes_stream;  // false for the default stream
+  bool closes_stream;  // false for default streams and those of someone else
 };
 
 struct EventState : Owned {
-  EventState(std::shared_ptr<DeviceState> owner, bool timing) : Owned(std::move(owner)), event(timing) {}
-  runtime::Event event;
+  EventState(std::shared_ptr<DeviceState> owner, bool timing)
+      : Owned(std::move(owner)), event(std::make_shared<runtime::Event>(timing)) {}
+  std::shared_ptr<runtime::Event> event;
 };
 
 struct MemoryState : Owned {
@@ -86,6 +88,7 @@ struct Access {
   static Stream make(std::shared_ptr<StreamState> state) { return Stream(std::move(state)); }
   static Module make(std::shared_ptr<ModuleState> state) { return Module(std::move(state)); }
   static Kernel make(std::shared_ptr<KernelState> state) { return Kernel(std::move(state)); }
+  static Graph make(std::shared_ptr<GraphState> state) { return Graph(std::move(state)); }
   static GraphExec make(std::shared_ptr<GraphExecState> state) { return GraphExec(std::move(state)); }
   template <class Handle>
   static const auto& state(const Handle& handle) {
@@ -97,7 +100,8 @@ struct Access {
 
 // Opens the public face of any device; Device::open and tests use it.
 // `session` hears of every launch.
-Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<observe::LaunchLog> session = nullptr);
+Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<observe::LaunchLog> session = nullptr,
+                    bool per_thread_default_stream = false);
 
 namespace api {
 
@@ -133,7 +137,13 @@ const std::shared_ptr<runtime::Stream>& queue_of(const Stream& stream, const det
 // Throws invalid_value when an address is null or reaches out of a device allocation; `what` names it.
 void check_place(runtime::Context& context, const void* address, std::size_t bytes, const char* what);
 
-// Runs device work on `stream`, or on the default stream and waits when it is null.
+// The queue of calls that are given no stream.
+std::shared_ptr<runtime::Stream> default_queue(runtime::Context& context, const detail::DeviceState& device);
+
+// Runs device work on `stream`, or on the default stream and waits when it is null. An operation may be captured. With
+// a stream, a copy from pageable host memory has left it when the call returns, and one to it is done.
+void run_on(runtime::Context& context, const detail::DeviceState& device, const Stream* stream,
+            runtime::Operation operation);
 void run_on(runtime::Context& context, const detail::DeviceState& device, const Stream* stream, runtime::Work work);
 
 }  // namespace api

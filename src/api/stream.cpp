@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <vector>
 
 #include "api/launch.hpp"
 #include "api/state.hpp"
@@ -18,16 +19,64 @@ const std::shared_ptr<runtime::Stream>& queue_of(const Stream& stream, const det
   return state->stream;
 }
 
+std::shared_ptr<runtime::Stream> default_queue(runtime::Context& context, const detail::DeviceState& device) {
+  if (!device.per_thread_default) return context.default_stream();
+  return checked(context.thread_stream());
+}
+
+namespace {
+
+void refuse_worker() {
+  if (!runtime::on_worker_thread()) return;
+  fail(ErrorId::not_permitted, "a host function may not wait for a copy",
+       "copy on the thread that queued the function, or name a stream", "inside a function queued with host_function");
+}
+
+// Pageable memory of at most this many bytes is copied aside, for more the call waits (CUDA Driver API, "API
+// synchronization behavior").
+constexpr std::size_t kStagedBytes = std::size_t{64} << 10;
+
+// The same copy from memory of its own.
+runtime::Operation staged(device::Device& device, const runtime::Operation& copy) {
+  const auto* from = static_cast<const std::byte*>(copy.from);
+  return runtime::Operation::other(runtime::NodeKind::copy,
+                                   [&device, to = copy.to, bytes = std::vector<std::byte>(from, from + copy.count)] {
+                                     return device.copy(to, bytes.data(), bytes.size());
+                                   });
+}
+
+}  // namespace
+
+void run_on(runtime::Context& context, const detail::DeviceState& device, const Stream* stream,
+            runtime::Operation operation) {
+  if (stream == nullptr) {
+    refuse_worker();
+    checked(context.run(default_queue(context, device), std::move(operation).as_work(context.device())));
+    return;
+  }
+  const auto& queue = queue_of(*stream, device);
+  bool waits = false;
+  const bool copy = operation.kind == runtime::NodeKind::copy && operation.from != nullptr && !operation.work;
+  if (copy && context.captures().info(*queue).status == runtime::CaptureStatus::none) {
+    const bool from_pageable = context.device().pageable(operation.from, operation.count);
+    const bool to_pageable = context.device().pageable(operation.to, operation.count);
+    // A host function cannot wait; its copies are staged whatever their size.
+    if (from_pageable && !to_pageable && (operation.count <= kStagedBytes || runtime::on_worker_thread()))
+      operation = staged(context.device(), operation);
+    else
+      waits = (from_pageable || to_pageable) && !runtime::on_worker_thread();
+  }
+  const runtime::Ticket ticket = checked(context.enqueue(queue, std::move(operation)));
+  if (waits) ticket.wait();
+}
+
 void run_on(runtime::Context& context, const detail::DeviceState& device, const Stream* stream, runtime::Work work) {
   if (stream != nullptr) {
     checked(context.submit(queue_of(*stream, device), std::move(work)));
     return;
   }
-  if (runtime::on_worker_thread())
-    fail(ErrorId::not_permitted, "a host function may not wait for a copy",
-         "copy on the thread that queued the function, or name a stream",
-         "inside a function queued with host_function");
-  checked(context.run(context.default_stream(), std::move(work)));
+  refuse_worker();
+  checked(context.run(default_queue(context, device), std::move(work)));
 }
 
 runtime::Work host_work(std::function<void()> function) {
@@ -50,6 +99,16 @@ runtime::Work host_work(std::function<void()> function) {
 
 }  // namespace api
 
+namespace {
+
+runtime::CaptureMode capture_mode(CaptureMode mode) {
+  if (mode > CaptureMode::relaxed)
+    api::fail(ErrorId::invalid_value, "there is no such capture mode", "pass a CaptureMode");
+  return static_cast<runtime::CaptureMode>(mode);
+}
+
+}  // namespace
+
 // ---- Stream ----
 
 Stream::Stream(const Device& device, const StreamOptions& options) {
@@ -70,6 +129,8 @@ void Stream::synchronize() const {
 
 bool Stream::query() const {
   runtime::Context& context = api::use(state_, "the stream");
+  if (context.captures().any())
+    api::checked(context.captures().permit_on(*state_->stream, context.is_legacy(state_->stream), "asking a stream"));
   if (!state_->stream->done(state_->stream->tail())) return false;
   api::checked(context.take_error());
   return true;
@@ -81,14 +142,36 @@ void Stream::wait(const Event& event) const {
   api::use(other, "the event");
   if (other->device != state_->device)
     api::fail(ErrorId::invalid_handle, "the event belongs to another device", "use an event of the same device");
-  runtime::Ticket ticket = other->event.ticket();
+  if (context.captures().any() || other->event->captured().capture)
+    if (api::checked(context.captures().wait(*state_->stream, context.is_legacy(state_->stream), *other->event)))
+      return;
+  runtime::Ticket ticket = other->event->ticket();
   if (ticket.done()) return;
   api::checked(context.submit(state_->stream, [] { return Result<void>(); }, {std::move(ticket)}, {}));
 }
 
 void Stream::host_function(std::function<void()> function) const {
   runtime::Context& context = api::use(state_, "the stream");
-  api::checked(context.submit(state_->stream, api::host_work(std::move(function)), {}, {.any_thread = false}));
+  api::checked(context.enqueue(state_->stream, runtime::Operation::host(api::host_work(std::move(function)))));
+}
+
+void Stream::begin_capture(CaptureMode mode) const {
+  runtime::Context& context = api::use(state_, "the stream");
+  api::checked(context.captures().begin(state_->stream, context.is_legacy(state_->stream), capture_mode(mode)));
+}
+
+CaptureStatus Stream::capture_status() const {
+  runtime::Context& context = api::use(state_, "the stream");
+  return static_cast<CaptureStatus>(context.captures().info(*state_->stream).status);
+}
+
+std::uint64_t Stream::capture_id() const {
+  runtime::Context& context = api::use(state_, "the stream");
+  return context.captures().info(*state_->stream).id;
+}
+
+CaptureMode exchange_capture_mode(CaptureMode mode) {
+  return static_cast<CaptureMode>(runtime::Captures::exchange_mode(capture_mode(mode)));
 }
 
 bool Stream::blocking() const {
@@ -101,7 +184,21 @@ int Stream::priority() const {
   return state_->stream->priority();
 }
 
+std::uintptr_t Stream::handle() const {
+  if (!state_) api::fail_moved_from("the stream");
+  return state_->stream->handle();
+}
+
 // ---- Event ----
+
+namespace {
+
+void permit(runtime::Context& context, const runtime::Event& event, const char* call) {
+  api::checked(context.captures().permit_event(event, call));
+  if (context.captures().any()) api::checked(context.captures().permit_unsafe(call));
+}
+
+}  // namespace
 
 Event::Event(const Device& device, const EventOptions& options) {
   const auto& owner = detail::Access::state(device);
@@ -113,30 +210,32 @@ Event::~Event() = default;
 
 void Event::record(const Stream& stream) const {
   runtime::Context& context = api::use(state_, "the event");
-  api::checked(state_->event.record(context, api::queue_of(stream, *state_->device)));
+  api::checked(state_->event->record(context, api::queue_of(stream, *state_->device)));
 }
 
 void Event::record() const {
   runtime::Context& context = api::use(state_, "the event");
-  api::checked(state_->event.record(context, context.default_stream()));
+  api::checked(state_->event->record(context, api::default_queue(context, *state_->device)));
 }
 
 bool Event::query() const {
   runtime::Context& context = api::use(state_, "the event");
-  if (!state_->event.ticket().done()) return false;
+  permit(context, *state_->event, "asking an event");
+  if (!state_->event->ticket().done()) return false;
   api::checked(context.take_error());
   return true;
 }
 
 void Event::synchronize() const {
   runtime::Context& context = api::use(state_, "the event");
-  api::checked(context.wait(state_->event.ticket()));
+  permit(context, *state_->event, "waiting for an event");
+  api::checked(context.wait(state_->event->ticket()));
 }
 
 double Event::elapsed_ms(const Event& start, const Event& end) {
   api::use(start.state_, "the start event");
   api::use(end.state_, "the end event");
-  return api::checked(runtime::Event::elapsed_ms(start.state_->event, end.state_->event));
+  return api::checked(runtime::Event::elapsed_ms(*start.state_->event, *end.state_->event));
 }
 
 }  // namespace warploom

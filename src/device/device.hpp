@@ -64,6 +64,7 @@ struct Launch {
   bool cooperative = false;
   std::array<std::uint32_t, 3> cluster{0, 0, 0};  // blocks of a cluster; zeros: what the kernel itself asks for
   std::vector<std::byte> params;                  // laid out as Kernel::params() says
+  std::int32_t priority = 0;                      // of its stream: lower is more urgent
 };
 
 // A checked launch that may run many times, with everything looked up that does not change in between.
@@ -85,6 +86,8 @@ class Device {
  public:
   virtual ~Device() = default;
   [[nodiscard]] virtual const isa::GpuProfile& profile() const = 0;
+  // Launches and copies that can usefully run at the same time.
+  [[nodiscard]] virtual unsigned concurrency() const { return 2; }
 
   virtual Result<void*> allocate(std::size_t bytes) = 0;  // 256-byte aligned
   virtual Result<void> release(void* address) = 0;
@@ -102,6 +105,11 @@ class Device {
     return {};
   }
   virtual void unregister_host(void* address) { (void)address; }
+  // Pageable memory is host memory that is not registered.
+  [[nodiscard]] virtual bool pageable(const void* address, std::size_t bytes) const {
+    (void)address, (void)bytes;
+    return false;
+  }
   // Copies between host and device memory in any direction; the caller has checked the ranges.
   virtual Result<void> copy(void* to, const void* from, std::size_t bytes) {
     if (bytes != 0) std::memmove(to, from, bytes);

@@ -40,7 +40,8 @@ std::shared_ptr<Context> Context::open(std::unique_ptr<device::Device> device) {
           }};
 }
 
-Context::Context(std::unique_ptr<device::Device> device) : device_(std::move(device)) {
+Context::Context(std::unique_ptr<device::Device> device)
+    : device_(std::move(device)), helpers_(device_->concurrency() - 1) {
   default_ = std::make_shared<Stream>(*this, true, 0, true);
   streams_.push_back(default_);
 }
@@ -87,7 +88,15 @@ Result<std::shared_ptr<Stream>> Context::make_stream(bool blocking, int priority
   return stream;
 }
 
+std::shared_ptr<Stream> Context::find_stream(std::uint64_t handle) const {
+  const std::lock_guard lock(streams_mutex_);
+  for (const auto& stream : streams_)
+    if (stream->handle() == handle && !stream->closed()) return stream;
+  return nullptr;
+}
+
 void Context::close_stream(const std::shared_ptr<Stream>& stream) {
+  captures_.forget(*stream);
   const std::lock_guard lock(streams_mutex_);
   stream->close();
 }
@@ -120,6 +129,7 @@ void Context::add_default_order(const std::shared_ptr<Stream>& stream, std::vect
 
 Result<Ticket> Context::submit(const std::shared_ptr<Stream>& stream, Work work, std::vector<Ticket> after, How how) {
   if (!how.always) WL_TRY(usable());
+  if (captures_.any()) WL_TRY(captures_.permit_on(*stream, is_legacy(stream), "this kind of work"));
   add_default_order(stream, after);
   const std::uint64_t position = stream->push(how.wake, [&](Item& item) {
     item.after = std::move(after);
@@ -134,6 +144,13 @@ Result<Ticket> Context::submit(const std::shared_ptr<Stream>& stream, Work work,
 Result<void> Context::launch(const std::shared_ptr<Stream>& stream, device::Kernel& kernel,
                              const device::Launch& launch, std::shared_ptr<const void> keep) {
   WL_TRY(usable());
+  if (captures_.any()) {
+    Operation operation = Operation::launch_of(kernel, launch, keep);
+    operation.launch.priority = stream->priority();
+    auto captured = captures_.add(*stream, is_legacy(stream), std::move(operation));
+    if (!captured) return std::move(captured.error());
+    if (*captured) return {};
+  }
   thread_local std::vector<Ticket> after;
   after.clear();
   add_default_order(stream, after);
@@ -141,6 +158,7 @@ Result<void> Context::launch(const std::shared_ptr<Stream>& stream, device::Kern
     // Copied, not moved: the item's vectors have room already.
     item.after = after;
     item.launch = launch;
+    item.launch.priority = stream->priority();
     item.kernel = &kernel;
     item.keep = std::move(keep);
     item.always = false;
@@ -151,28 +169,9 @@ Result<void> Context::launch(const std::shared_ptr<Stream>& stream, device::Kern
   return {};
 }
 
-Result<void> Context::launch(const std::shared_ptr<Stream>& stream, const std::shared_ptr<GraphRun>& graph) {
-  WL_TRY(usable());
-  // From reading what comes before to being what comes before, so that two launches cannot miss each other.
-  const std::lock_guard lock(graph->order);
-  thread_local std::vector<Ticket> after;
-  after.clear();
-  if (!graph->last.done()) after.push_back(graph->last);
-  add_default_order(stream, after);
-  const std::uint64_t position = stream->push(true, [&](Item& item) {
-    item.after = after;
-    item.graph = graph;
-    item.always = false;
-    item.any_thread = graph->any_thread();
-  });
-  after.clear();
-  if (position == 0) return stream_closed();
-  graph->last = {stream, position};
-  return {};
-}
-
 Result<void> Context::run(const std::shared_ptr<Stream>& stream, Work work) {
   if (on_worker_thread()) return waiting_refused();
+  if (captures_.any()) WL_TRY(captures_.permit_on(*stream, is_legacy(stream), "a call that waits"));
   auto ticket = submit(stream, std::move(work), {}, How{.wake = false});
   if (!ticket) return std::move(ticket.error());
   return wait(*ticket);
@@ -181,7 +180,7 @@ Result<void> Context::run(const std::shared_ptr<Stream>& stream, Work work) {
 void Context::execute(const Item& item) {
   if (poisoned_.load(std::memory_order_acquire) && !item.always) return;
   auto result = item.kernel != nullptr ? device_->run_checked(*item.kernel, item.launch)
-                : item.graph           ? item.graph->run()
+                : item.graph           ? item.graph->run(helpers_, static_cast<const EventRecords*>(item.keep.get()))
                                        : item.work();
   if (!result) record_error(std::move(result.error()));
 }
@@ -195,10 +194,14 @@ Result<void> Context::wait(const Ticket& ticket) {
   return take_error();
 }
 
-Result<void> Context::wait(const std::shared_ptr<Stream>& stream) { return wait(Ticket{stream, stream->tail()}); }
+Result<void> Context::wait(const std::shared_ptr<Stream>& stream) {
+  if (captures_.any()) WL_TRY(captures_.permit_on(*stream, is_legacy(stream), "waiting for a stream"));
+  return wait(Ticket{stream, stream->tail()});
+}
 
 Result<void> Context::synchronize() {
   if (on_worker_thread()) return waiting_refused();
+  if (captures_.any()) WL_TRY(captures_.permit_device("waiting for the device"));
   drain();
   sweep_deferred();
   return take_error();
@@ -228,6 +231,7 @@ Result<void> Context::reset() {
   }
   for (const auto& stream : streams) stream->join();
   default_->reopen();
+  captures_.clear();
   sweep_deferred();
   std::map<void*, std::size_t> allocations;
   {
@@ -249,6 +253,7 @@ Result<void> Context::reset() {
 
 Result<void*> Context::allocate(std::size_t bytes) {
   WL_TRY(usable());
+  if (captures_.any()) WL_TRY(captures_.permit_unsafe("an allocation"));
   if (bytes == 0) return nullptr;
   auto address = device_->allocate(bytes);
   if (!address && address.error().id == ErrorId::out_of_memory && deferred_count_ != 0 && !on_worker_thread()) {

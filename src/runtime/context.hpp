@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "runtime/capture.hpp"
 #include "runtime/graph.hpp"
+#include "runtime/helpers.hpp"
 #include "runtime/stream.hpp"
 
 namespace warploom::runtime {
 
-class Context {
+class Context : public std::enable_shared_from_this<Context> {
  public:
   // Safe to let go of on any thread, a worker included.
   static std::shared_ptr<Context> open(std::unique_ptr<device::Device> device);
@@ -34,6 +36,10 @@ class Context {
   // The same object as long as the context lives.
   [[nodiscard]] const std::shared_ptr<Stream>& default_stream() const { return default_; }
   Result<std::shared_ptr<Stream>> make_stream(bool blocking, int priority);
+  // The calling thread's own default stream, made at its first use; it closes when the thread ends.
+  Result<std::shared_ptr<Stream>> thread_stream();
+  // The stream that has the handle; null when none has.
+  [[nodiscard]] std::shared_ptr<Stream> find_stream(std::uint64_t handle) const;
   // Queued work still runs.
   void close_stream(const std::shared_ptr<Stream>& stream);
 
@@ -47,14 +53,20 @@ class Context {
   Result<Ticket> submit(const std::shared_ptr<Stream>& stream, Work work) {
     return submit(stream, std::move(work), {}, How{});
   }
+  // Queues what becomes a node when the stream is captured; nothing else may be queued on such a stream. The ticket of
+  // a node is done.
+  Result<Ticket> enqueue(const std::shared_ptr<Stream>& stream, Operation operation);
   // Queues a launch that Device::check_launch has passed; `keep` lives until it has run. Allocates nothing once the
   // stream's queue has grown to what its work needs, and takes no lock unless streams hold each other up.
   Result<void> launch(const std::shared_ptr<Stream>& stream, device::Kernel& kernel, const device::Launch& launch,
                       std::shared_ptr<const void> keep);
   // The same for a graph: one item, whatever the number of its nodes.
-  Result<void> launch(const std::shared_ptr<Stream>& stream, const std::shared_ptr<GraphRun>& graph);
+  Result<void> launch(const std::shared_ptr<Stream>& stream, GraphInstance& graph);
   // Queues work and waits for it: in the calling thread when nothing is before it.
   Result<void> run(const std::shared_ptr<Stream>& stream, Work work);
+
+  [[nodiscard]] Captures& captures() { return captures_; }
+  [[nodiscard]] bool is_legacy(const std::shared_ptr<Stream>& stream) const { return stream == default_; }
 
   // Waiting calls return the error of asynchronous work, once when it is not sticky.
   Result<void> wait(const Ticket& ticket);
@@ -99,6 +111,8 @@ class Context {
 
   std::unique_ptr<device::Device> device_;
   std::atomic<std::uint64_t> generation_{1};
+  Captures captures_;
+  Helpers helpers_;  // with the branches of graphs
 
   std::shared_ptr<Stream> default_;
   std::atomic<std::uint64_t> blocking_items_{0};

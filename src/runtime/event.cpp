@@ -3,12 +3,18 @@
 
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "runtime/context.hpp"
 
 namespace warploom::runtime {
 
 Result<void> Event::record(Context& context, const std::shared_ptr<Stream>& stream) {
+  if (context.captures().any()) {
+    auto captured = context.captures().record(*stream, context.is_legacy(stream), *this);
+    if (!captured) return std::move(captured.error());
+    if (*captured) return {};
+  }
   auto record = std::make_shared<Record>();
   auto ticket = context.submit(stream,
                                [record]() -> Result<void> {
@@ -18,9 +24,20 @@ Result<void> Event::record(Context& context, const std::shared_ptr<Stream>& stre
                                {}, {.always = true});
   if (!ticket) return std::move(ticket.error());
   record->ticket = std::move(*ticket);
+  set(std::move(record));
+  return {};
+}
+
+void Event::set(std::shared_ptr<const Record> record) {
+  Captured gone;  // let go of outside the lock
   const std::lock_guard lock(mutex_);
   record_ = std::move(record);
-  return {};
+  std::swap(captured_, gone);
+}
+
+void Event::set(Captured captured) {
+  const std::lock_guard lock(mutex_);
+  std::swap(captured_, captured);
 }
 
 std::shared_ptr<const Event::Record> Event::last() const {
@@ -33,11 +50,24 @@ Ticket Event::ticket() const {
   return record ? record->ticket : Ticket{};
 }
 
+bool Event::recorded() const { return last() != nullptr; }
+
+Event::Captured Event::captured() const {
+  const std::lock_guard lock(mutex_);
+  return captured_;
+}
+
 Result<double> Event::elapsed_ms(const Event& start, const Event& end) {
   const auto first = start.last(), second = end.last();
   for (const auto& [event, record, word] : {std::tuple{&start, first, "start"}, std::tuple{&end, second, "end"}}) {
     Diag diag;
     diag.id = ErrorId::invalid_handle;
+    if (event->captured().capture) {
+      diag.id = ErrorId::captured_event;
+      diag.what = std::string("the ") + word + " event was last recorded in a stream that was being captured";
+      diag.remedy = "record it with a graph's event node, or outside of captures";
+      return diag;
+    }
     if (!event->timing_) {
       diag.what = std::string("the ") + word + " event was made without timing";
       diag.remedy = "make it with EventOptions::timing = true";

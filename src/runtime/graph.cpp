@@ -1,94 +1,225 @@
-// Recording, instantiation and running of graphs.
+// Building of graphs, and what instantiated ones may be changed to.
 #include "runtime/graph.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 namespace warploom::runtime {
+namespace {
 
-Result<LaunchGraph::Node> LaunchGraph::add(std::span<const Node> after, Entry entry) {
-  for (const Node node : after) {
-    if (node < nodes_.size()) continue;
-    Diag diag;
-    diag.id = ErrorId::invalid_handle;
-    diag.what = "a node cannot wait for node " + std::to_string(node) + ": the graph has " +
-                std::to_string(nodes_.size()) + " nodes";
-    diag.remedy = "name nodes that were added to this graph before";
-    return diag;
+Diag node_error(ErrorId id, std::string what, std::string remedy) {
+  Diag diag;
+  diag.id = id;
+  diag.what = std::move(what);
+  diag.remedy = std::move(remedy);
+  return diag;
+}
+
+Diag no_such_node(Node node, std::size_t size) {
+  return node_error(ErrorId::invalid_handle,
+                    "there is no node " + std::to_string(node) + ": the graph has " + std::to_string(size) + " nodes",
+                    "name a node of this graph");
+}
+
+// Whether an instantiated node may do what `now` says instead of `before` (CUDA Driver API, cuGraphExecUpdate).
+UpdateResult compatible(const Operation& before, const Operation& now) {
+  if (before.kind != now.kind) return UpdateResult::node_type_changed;
+  if (before.kind == NodeKind::kernel && before.launch.cooperative != now.launch.cooperative)
+    return UpdateResult::parameters_changed;
+  if (before.kind == NodeKind::event_record || before.kind == NodeKind::event_wait) return UpdateResult::success;
+  return UpdateResult::success;
+}
+
+UpdateOutcome compare(const LaunchGraph& before, const LaunchGraph& now) {
+  const auto common = static_cast<Node>(std::min(before.size(), now.size()));
+  for (Node node = 0; node < common; ++node) {
+    const Operation &one = before.operation(node), &other = now.operation(node);
+    if (!std::ranges::equal(before.after(node), now.after(node))) return {UpdateResult::topology_changed, node};
+    if (const UpdateResult result = compatible(one, other); result != UpdateResult::success) return {result, node};
+    if (one.kind == NodeKind::graph)
+      if (const UpdateOutcome inner = compare(*one.child, *other.child); inner.result != UpdateResult::success)
+        return {inner.result, node};
   }
-  nodes_.push_back(std::move(entry));
+  if (before.size() != now.size()) return {UpdateResult::topology_changed, common};
+  return {};
+}
+
+}  // namespace
+
+Operation Operation::launch_of(device::Kernel& kernel, device::Launch launch, std::shared_ptr<const void> keep) {
+  Operation operation;
+  operation.kind = NodeKind::kernel;
+  operation.kernel = &kernel;
+  operation.launch = std::move(launch);
+  operation.keep = std::move(keep);
+  return operation;
+}
+
+Operation Operation::copy(void* to, const void* from, std::size_t bytes) {
+  Operation operation;
+  operation.kind = NodeKind::copy;
+  operation.to = to;
+  operation.from = from;
+  operation.count = bytes;
+  return operation;
+}
+
+Operation Operation::fill(void* to, std::span<const std::byte> element, std::size_t count) {
+  Operation operation;
+  operation.kind = NodeKind::fill;
+  operation.to = to;
+  operation.element.assign(element.begin(), element.end());
+  operation.count = count;
+  return operation;
+}
+
+Operation Operation::host(Work work) { return other(NodeKind::host, std::move(work)); }
+
+Operation Operation::other(NodeKind kind, Work work) {
+  Operation operation;
+  operation.kind = kind;
+  operation.work = std::move(work);
+  return operation;
+}
+
+Work Operation::as_work(device::Device& device) && {
+  if (work) return std::move(work);
+  if (from != nullptr) return [&device, out = to, in = from, bytes = count] { return device.copy(out, in, bytes); };
+  return [&device, out = to, pattern = std::move(element), times = count] {
+    return device.fill(out, pattern.data(), pattern.size(), times);
+  };
+}
+
+// ---- LaunchGraph ----
+
+Result<Node> LaunchGraph::add(std::span<const Node> after, Operation operation) {
+  for (const Node node : after)
+    if (node >= nodes_.size())
+      return node_error(ErrorId::invalid_handle,
+                        "a node cannot wait for node " + std::to_string(node) + ": the graph has " +
+                            std::to_string(nodes_.size()) + " nodes",
+                        "name nodes that were added to this graph before");
+  nodes_.push_back({std::move(operation), {after.begin(), after.end()}});
   return static_cast<Node>(nodes_.size() - 1);
 }
 
-Result<LaunchGraph::Node> LaunchGraph::add_kernel(std::span<const Node> after, device::Kernel& kernel,
-                                                  device::Launch launch, std::shared_ptr<const void> keep) {
-  Entry entry;
-  entry.kernel = &kernel;
-  entry.launch = std::move(launch);
-  entry.keep = std::move(keep);
-  return add(after, std::move(entry));
-}
-
-Result<LaunchGraph::Node> LaunchGraph::add_copy(std::span<const Node> after, void* to, const void* from,
-                                                std::size_t bytes) {
-  Entry entry;
-  entry.to = to;
-  entry.from = from;
-  entry.count = bytes;
-  return add(after, std::move(entry));
-}
-
-Result<LaunchGraph::Node> LaunchGraph::add_fill(std::span<const Node> after, void* to,
-                                                std::span<const std::byte> element, std::size_t count) {
-  Entry entry;
-  entry.to = to;
-  entry.element.assign(element.begin(), element.end());
-  entry.count = count;
-  return add(after, std::move(entry));
-}
-
-Result<LaunchGraph::Node> LaunchGraph::add_work(std::span<const Node> after, Work work, bool any_thread) {
-  Entry entry;
-  entry.work = std::move(work);
-  entry.any_thread = any_thread;
-  return add(after, std::move(entry));
-}
-
-Result<std::shared_ptr<GraphRun>> LaunchGraph::instantiate(device::Device& device) const {
-  auto run = std::make_shared<GraphRun>();
-  run->device_ = &device;
-  run->steps_.reserve(nodes_.size());
-  for (const Entry& entry : nodes_) {
-    GraphRun::Step step;
-    step.to = entry.to;
-    step.from = entry.from;
-    step.count = entry.count;
-    step.element = entry.element;
-    step.work = entry.work;
-    step.keep = entry.keep;
-    if (entry.kernel != nullptr) {
-      auto prepared = device.prepare(*entry.kernel, entry.launch);
-      if (!prepared) return std::move(prepared.error());
-      step.kernel = std::move(*prepared);
-    }
-    run->any_thread_ = run->any_thread_ && entry.any_thread;
-    run->steps_.push_back(std::move(step));
-  }
-  return run;
-}
-
-Result<void> GraphRun::run() const {
-  for (const Step& step : steps_) {
-    if (step.kernel)
-      WL_TRY(step.kernel->run());
-    else if (step.work)
-      WL_TRY(step.work());
-    else if (step.from != nullptr)
-      WL_TRY(device_->copy(step.to, step.from, step.count));
-    else if (step.count != 0)
-      WL_TRY(device_->fill(step.to, step.element.data(), step.element.size(), step.count));
-  }
+Result<void> LaunchGraph::set(Node node, Operation operation) {
+  if (node >= nodes_.size()) return no_such_node(node, nodes_.size());
+  if (compatible(nodes_[node].operation, operation) == UpdateResult::node_type_changed)
+    return node_error(ErrorId::invalid_value, "node " + std::to_string(node) + " is of another kind",
+                      "set what the node was added as, or add a new node");
+  nodes_[node].operation = std::move(operation);
   return {};
+}
+
+std::vector<bool> LaunchGraph::ancestors(std::span<const Node> ends, bool themselves) const {
+  std::vector<bool> seen(nodes_.size());
+  for (const Node end : ends) {
+    if (themselves) seen[end] = true;
+    for (const Node before : nodes_[end].after) seen[before] = true;
+  }
+  // What a node waits for was added before it.
+  for (std::size_t node = nodes_.size(); node-- > 0;)
+    if (seen[node])
+      for (const Node before : nodes_[node].after) seen[before] = true;
+  return seen;
+}
+
+void LaunchGraph::reduce(std::vector<Node>& nodes) const {
+  if (nodes.size() < 2) return;
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  if (nodes.size() < 2) return;
+  const std::vector<bool> seen = ancestors(nodes, false);
+  std::erase_if(nodes, [&](Node node) { return seen[node]; });
+}
+
+std::vector<Node> LaunchGraph::beyond(std::span<const Node> ends, std::span<const Node> wanted) const {
+  const std::vector<bool> seen = ancestors(ends, true);
+  std::vector<Node> out;
+  for (const Node node : wanted)
+    if (!seen[node]) out.push_back(node);
+  return out;
+}
+
+// ---- GraphInstance ----
+
+Result<std::shared_ptr<GraphInstance>> GraphInstance::make(device::Device& device, const LaunchGraph& graph) {
+  auto instance = std::make_shared<GraphInstance>();
+  instance->device_ = &device;
+  instance->graph_ = std::make_shared<LaunchGraph>(graph);
+  instance->enabled_.assign(graph.size(), true);
+  auto run = GraphRun::make(device, graph, instance->enabled_);
+  if (!run) return std::move(run.error());
+  instance->run = std::move(*run);
+  return instance;
+}
+
+std::shared_ptr<const LaunchGraph> GraphInstance::graph() const {
+  const std::lock_guard lock(order);
+  return graph_;
+}
+
+Result<UpdateOutcome> GraphInstance::update(const LaunchGraph& graph) {
+  const std::lock_guard lock(order);
+  const UpdateOutcome outcome = compare(*graph_, graph);
+  if (outcome.result != UpdateResult::success) return outcome;
+  auto made = GraphRun::make(*device_, graph, enabled_);
+  if (!made) return std::move(made.error());
+  run = std::move(*made);
+  graph_ = std::make_shared<LaunchGraph>(graph);
+  return outcome;
+}
+
+Result<void> GraphInstance::check_node(Node node) const {
+  if (node >= graph_->size()) return no_such_node(node, graph_->size());
+  return {};
+}
+
+Result<void> GraphInstance::set(Node node, Operation operation) {
+  const std::lock_guard lock(order);
+  WL_TRY(check_node(node));
+  const UpdateResult result = compatible(graph_->operation(node), operation);
+  if (result == UpdateResult::success && operation.kind == NodeKind::graph &&
+      compare(*graph_->operation(node).child, *operation.child).result != UpdateResult::success)
+    return node_error(ErrorId::invalid_value, "the child graph of node " + std::to_string(node) + " has another shape",
+                      "use a graph with the same nodes, or instantiate the changed graph");
+  if (result != UpdateResult::success)
+    return node_error(ErrorId::invalid_value,
+                      "node " + std::to_string(node) + " of the instantiated graph cannot become this",
+                      "set what the node was added as; a cooperative launch stays one");
+  auto changed = std::make_shared<LaunchGraph>(*graph_);
+  WL_TRY(changed->set(node, operation));
+  const bool simple = operation.kind != NodeKind::graph && operation.kind != NodeKind::event_record &&
+                      operation.kind != NodeKind::event_wait;
+  auto made = simple ? run->with(node, operation, enabled_[node]) : GraphRun::make(*device_, *changed, enabled_);
+  if (!made) return std::move(made.error());
+  run = std::move(*made);
+  graph_ = std::move(changed);
+  return {};
+}
+
+Result<void> GraphInstance::enable(Node node, bool on) {
+  const std::lock_guard lock(order);
+  WL_TRY(check_node(node));
+  const NodeKind kind = graph_->operation(node).kind;
+  if (kind != NodeKind::kernel && kind != NodeKind::copy && kind != NodeKind::fill)
+    return node_error(ErrorId::invalid_value,
+                      "node " + std::to_string(node) + " cannot be switched off: it is no kernel, copy or fill",
+                      "switch off kernels, copies and fills only");
+  if (enabled_[node] == on) return {};
+  auto made = run->with(node, graph_->operation(node), on);
+  if (!made) return std::move(made.error());
+  run = std::move(*made);
+  enabled_[node] = on;
+  return {};
+}
+
+Result<bool> GraphInstance::enabled(Node node) const {
+  const std::lock_guard lock(order);
+  WL_TRY(check_node(node));
+  return static_cast<bool>(enabled_[node]);
 }
 
 }  // namespace warploom::runtime

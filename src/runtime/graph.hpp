@@ -1,4 +1,4 @@
-// A recorded sequence of device work: nodes and what each waits for, checked once and run many times.
+// A graph of device work: nodes and what each waits for, checked once and run many times.
 #pragma once
 
 #include <cstddef>
@@ -10,61 +10,89 @@
 
 #include "base/result.hpp"
 #include "device/device.hpp"
+#include "runtime/event.hpp"
+#include "runtime/helpers.hpp"
 #include "runtime/stream.hpp"
 
 namespace warploom::runtime {
 
-class Context;
-class GraphRun;
+class LaunchGraph;
+
+using Node = std::uint32_t;
+
+enum class NodeKind : std::uint8_t { kernel, copy, fill, host, graph, empty, event_record, event_wait };
+
+// What a node does.
+struct Operation {
+  NodeKind kind = NodeKind::empty;
+  device::Kernel* kernel = nullptr;
+  device::Launch launch;
+  std::shared_ptr<const void> keep;  // lives as long as the graph and its runs
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t count = 0;  // bytes of a copy, elements of a fill
+  std::vector<std::byte> element;
+  Work work;  // of a host function, and of a copy or fill that is more than one run of bytes
+  std::shared_ptr<const LaunchGraph> child;
+  std::shared_ptr<Event> event;
+
+  static Operation launch_of(device::Kernel& kernel, device::Launch launch, std::shared_ptr<const void> keep);
+  static Operation copy(void* to, const void* from, std::size_t bytes);
+  static Operation fill(void* to, std::span<const std::byte> element, std::size_t count);
+  static Operation host(Work work);
+  // A copy or fill that is `work`.
+  static Operation other(NodeKind kind, Work work);
+
+  // A copy, fill or host function as work of a stream.
+  [[nodiscard]] Work as_work(device::Device& device) &&;
+};
 
 // What is added has been checked by the caller, as for a stream. Not safe from several threads.
 class LaunchGraph {
  public:
-  using Node = std::uint32_t;
-
   // `after` names nodes that were added before: so there is no cycle, and the order of addition is one to run them in.
-  // `keep` lives as long as the graph and its runs.
-  Result<Node> add_kernel(std::span<const Node> after, device::Kernel& kernel, device::Launch launch,
-                          std::shared_ptr<const void> keep);
-  Result<Node> add_copy(std::span<const Node> after, void* to, const void* from, std::size_t bytes);
-  Result<Node> add_fill(std::span<const Node> after, void* to, std::span<const std::byte> element, std::size_t count);
-  // Any other work; `any_thread` as in Item.
-  Result<Node> add_work(std::span<const Node> after, Work work, bool any_thread);
+  Result<Node> add(std::span<const Node> after, Operation operation);
+  // Another operation of the same kind for a node.
+  Result<void> set(Node node, Operation operation);
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
-
-  // Looks everything up that does not change between runs. The graph may change afterwards.
-  [[nodiscard]] Result<std::shared_ptr<GraphRun>> instantiate(device::Device& device) const;
+  [[nodiscard]] const Operation& operation(Node node) const { return nodes_[node].operation; }
+  [[nodiscard]] std::span<const Node> after(Node node) const { return nodes_[node].after; }
+  // Takes what comes before another of the nodes off the list, and what is in it twice.
+  void reduce(std::vector<Node>& nodes) const;
+  // Nodes among `wanted` that do not come before, and are not among, `ends`.
+  [[nodiscard]] std::vector<Node> beyond(std::span<const Node> ends, std::span<const Node> wanted) const;
 
  private:
   struct Entry {
-    device::Kernel* kernel = nullptr;
-    device::Launch launch;
-    std::shared_ptr<const void> keep;
-    void* to = nullptr;
-    const void* from = nullptr;  // without one: a fill
-    std::size_t count = 0;       // bytes of a copy, elements of a fill
-    std::vector<std::byte> element;
-    Work work;
-    bool any_thread = true;
+    Operation operation;
+    std::vector<Node> after;
   };
-  Result<Node> add(std::span<const Node> after, Entry entry);
+  [[nodiscard]] std::vector<bool> ancestors(std::span<const Node> ends, bool themselves) const;
 
   std::vector<Entry> nodes_;
 };
 
-// A graph that can be launched. Its nodes run one after the other in the order they were added, each on all cores.
+// The events that one run of a graph records, in the order of its steps.
+using EventRecords = std::vector<std::shared_ptr<Event::Record>>;
+
+// A graph that can be run; it does not change. Nodes that do not wait for each other run side by side when cores are
+// free, a chain runs in one thread without any bookkeeping.
 class GraphRun {
  public:
-  Result<void> run() const;
-  [[nodiscard]] bool any_thread() const { return any_thread_; }
+  // `enabled`: by node; an empty list stands for all.
+  static Result<std::shared_ptr<const GraphRun>> make(device::Device& device, const LaunchGraph& graph,
+                                                      const std::vector<bool>& enabled);
+  // The same with other work in one node, which is of no child graph.
+  [[nodiscard]] Result<std::shared_ptr<const GraphRun>> with(Node node, const Operation& operation, bool enabled) const;
 
-  // Launches of one GraphRun follow each other, whatever their streams: what the one before waits for, and the place
-  // of the next one. `order` is held from the one to the other.
-  std::mutex order;
-  Ticket last;
+  Result<void> run(Helpers& helpers, const EventRecords* records) const;
+  [[nodiscard]] bool any_thread() const { return any_thread_; }
+  [[nodiscard]] std::span<const std::shared_ptr<Event>> recorded() const { return plan_->recorded; }
+  [[nodiscard]] std::span<const std::shared_ptr<Event>> awaited() const { return plan_->awaited; }
 
  private:
-  friend class LaunchGraph;
+  class Builder;
+  class Branches;
   struct Step {
     std::unique_ptr<device::PreparedLaunch> kernel;
     void* to = nullptr;
@@ -73,10 +101,70 @@ class GraphRun {
     std::vector<std::byte> element;
     Work work;
     std::shared_ptr<const void> keep;
+    std::size_t record = 0;  // number of the event that it records, from 1 on
+    std::int32_t priority = 0;
   };
+  // Steps that follow each other without a fork or join between them.
+  struct Segment {
+    std::vector<std::uint32_t> steps;
+    std::vector<std::uint32_t> next;  // segments
+    std::uint32_t waits_for = 0;      // segments
+  };
+  struct Plan {
+    std::vector<Segment> segments;
+    std::vector<std::uint32_t> roots;
+    std::vector<std::uint32_t> step_of_node;
+    std::vector<std::shared_ptr<Event>> recorded, awaited;
+  };
+  static Result<std::shared_ptr<const Step>> make_step(device::Device& device, const Operation& operation,
+                                                       std::size_t record);
+  Result<void> run_step(const Step& step, const EventRecords* records) const;
+
   device::Device* device_ = nullptr;
-  std::vector<Step> steps_;
+  std::vector<std::shared_ptr<const Step>> steps_;  // null: nothing to do
+  std::shared_ptr<const Plan> plan_;
   bool any_thread_ = true;
+};
+
+// How an instantiated graph took an update; the values of CUgraphExecUpdateResult.
+enum class UpdateResult : std::uint8_t {
+  success = 0,
+  error = 1,
+  topology_changed = 2,
+  node_type_changed = 3,
+  function_changed = 4,
+  parameters_changed = 5,
+  not_supported = 6,
+};
+struct UpdateOutcome {
+  UpdateResult result = UpdateResult::success;
+  Node node = 0;  // of the new graph, where they first differ
+};
+
+// An instantiated graph: what its next launch will run. Safe from several threads.
+class GraphInstance {
+ public:
+  static Result<std::shared_ptr<GraphInstance>> make(device::Device& device, const LaunchGraph& graph);
+
+  // Launches that are queued already run what they were queued with.
+  Result<UpdateOutcome> update(const LaunchGraph& graph);
+  Result<void> set(Node node, Operation operation);
+  Result<void> enable(Node node, bool on);
+  Result<bool> enabled(Node node) const;
+  [[nodiscard]] std::shared_ptr<const LaunchGraph> graph() const;
+
+  // Launches follow each other, whatever their streams: what the one before waits for, and the place of the next one.
+  // `order` is held from the one to the other; it guards `run` too.
+  mutable std::mutex order;
+  Ticket last;
+  std::shared_ptr<const GraphRun> run;
+
+ private:
+  [[nodiscard]] Result<void> check_node(Node node) const;
+
+  device::Device* device_ = nullptr;
+  std::shared_ptr<const LaunchGraph> graph_;
+  std::vector<bool> enabled_;
 };
 
 }  // namespace warploom::runtime

@@ -15,6 +15,12 @@ constexpr auto kLongestHold = std::chrono::milliseconds(100);
 
 thread_local bool is_worker = false;
 
+// CUDA reserves the lowest handles for its default streams.
+std::uint64_t next_handle() {
+  static std::atomic<std::uint64_t> next{0x100};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 bool on_worker_thread() { return is_worker; }
@@ -47,6 +53,7 @@ Stream::Producing::Producing(Stream& stream) : stream_(stream) {
 
 Stream::Stream(Context& context, bool blocking, int priority, bool is_default)
     : context_(context),
+      handle_(is_default ? 1 : next_handle()),
       blocking_(blocking),
       counted_(blocking && !is_default),
       priority_(priority),

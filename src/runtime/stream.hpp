@@ -34,11 +34,11 @@ struct Item {
   std::vector<Ticket> after;         // submitted earlier, therefore waiting for them cannot form a cycle
   device::Kernel* kernel = nullptr;  // of a launch that has been checked
   device::Launch launch;
-  std::shared_ptr<const void> keep;  // what the kernel belongs to
-  std::shared_ptr<GraphRun> graph;   // instead of a kernel
-  Work work;                         // without either
-  bool always = false;               // runs even on a poisoned context
-  bool any_thread = true;            // a thread that waits may run it
+  std::shared_ptr<const void> keep;       // what the kernel belongs to
+  std::shared_ptr<const GraphRun> graph;  // instead of a kernel
+  Work work;                              // without either
+  bool always = false;                    // runs even on a poisoned context
+  bool any_thread = true;                 // a thread that waits may run it
 
   // Lets go of everything but memory that the next item can use.
   void clear();
@@ -53,6 +53,8 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
+  // No other stream of the process has it; see Stream::handle() of the public interface.
+  [[nodiscard]] std::uint64_t handle() const { return handle_; }
   [[nodiscard]] bool blocking() const { return blocking_; }
   [[nodiscard]] int priority() const { return priority_; }
 
@@ -122,6 +124,7 @@ class Stream {
   [[nodiscard]] bool can_help() const;
 
   Context& context_;
+  const std::uint64_t handle_;
   const bool blocking_;
   const bool counted_;  // its items hold up the default stream
   const int priority_;

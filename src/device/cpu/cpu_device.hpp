@@ -96,6 +96,7 @@ class CpuDevice final : public Device {
   CpuDevice(const CpuOptions& options, isa::GpuProfile profile);
   [[nodiscard]] const isa::GpuProfile& profile() const override { return profile_; }
   [[nodiscard]] const CpuOptions& options() const { return options_; }
+  [[nodiscard]] unsigned concurrency() const override { return pool_.threads(); }
   Result<void*> allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
   Result<void> release(void* address) override { return memory_.release(address); }
   [[nodiscard]] std::string describe_address(const void* address) const override { return memory_.describe(address); }
@@ -107,6 +108,9 @@ class CpuDevice final : public Device {
   }
   Result<void> copy(void* to, const void* from, std::size_t bytes) override;
   void unregister_host(void* address) override { memory_.unregister_host(address); }
+  [[nodiscard]] bool pageable(const void* address, std::size_t bytes) const override {
+    return memory_.pageable(reinterpret_cast<std::uint64_t>(address), bytes);
+  }
   [[nodiscard]] std::size_t free_bytes() const override { return memory_.free_bytes(); }
   Result<std::uint64_t> create_texture(const TextureSetup& setup) override { return textures_.create(setup); }
   void destroy_texture(std::uint64_t handle) override { textures_.destroy(handle); }

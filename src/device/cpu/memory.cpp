@@ -201,6 +201,12 @@ bool DeviceMemory::addressable(std::uint64_t address, std::size_t bytes) const {
   return inside(live_, address, bytes);
 }
 
+bool DeviceMemory::pageable(std::uint64_t address, std::size_t bytes) const {
+  if (address >= base_ && address < base_ + range_) return false;
+  const std::lock_guard lock(mutex_);
+  return !inside(hosts_, address, bytes);
+}
+
 std::string DeviceMemory::describe(const void* address) const {
   const std::lock_guard lock(mutex_);
   const auto at = reinterpret_cast<std::uint64_t>(address);

@@ -29,6 +29,9 @@ class DeviceMemory {
   // Is the range outside the reserved addresses, or in one live allocation?
   [[nodiscard]] bool addressable(std::uint64_t address, std::size_t bytes) const;
 
+  // Is a part of the range outside the reserved addresses and not registered?
+  [[nodiscard]] bool pageable(std::uint64_t address, std::size_t bytes) const;
+
   // Does [address, address + bytes) lie in one live allocation or in one registered range of the host?
   [[nodiscard]] bool contains(std::uint64_t address, std::size_t bytes) const;
   [[nodiscard]] std::string describe(const void* address) const;
