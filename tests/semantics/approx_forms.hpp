@@ -18,7 +18,13 @@ struct ApproxForm {
   bool ftz = false;
   Bound kind{};
   double bound = 0;
-  std::string where;  // arguments for which the bound holds
+  std::string stated;   // the bound in the manual's words
+  std::string section;  // of the manual
+  std::string where;    // arguments for which the bound holds
+  double limit = 0;     // largest magnitude of such an argument, 0: none; lg2: 2 inside of (0.5, 2), 0 outside
+
+  // What a recording calls it.
+  [[nodiscard]] std::string name() const { return text + " " + where; }
 
   [[nodiscard]] double exact(double x, double y) const;
   [[nodiscard]] bool within(double x, double y) const;  // the bound holds here
@@ -27,6 +33,9 @@ const std::vector<ApproxForm>& approx_forms();
 
 constexpr std::size_t kApproxSamples = 16384;  // of f32 and f64; of 16-bit types every value
 std::size_t approx_count(const ApproxForm& form);
+// Zeros, infinities, NaN, subnormals and the ends of the range, each with both signs; the samples of f32 and f64 begin
+// with them, or with all their pairs.
+std::vector<u64> approx_corners(const ApproxForm& form);
 // Arguments as bits, one after the other for each source.
 std::vector<u64> approx_arguments(const ApproxForm& form);
 std::string approx_kernel(const ApproxForm& form, std::size_t index);  // "approxN(in, out)", 64-bit words

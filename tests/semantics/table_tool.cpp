@@ -124,9 +124,13 @@ int approx(const std::string& file) {
     std::vector<u64> results(approx_count(form));
     for (u64& word : results) in.read(reinterpret_cast<char*>(&word), static_cast<std::streamsize>(bytes));
     const ApproxError e = approx_error(form, approx_arguments(form), results.data());
-    fmt::print("{}\t{:.4g}\t{}\n", form.text, e.worst, e.special);
-    fmt::print(stderr, "{:24} bound {:10.4g} worst {:10.4g} at {:x} {:x}: {:x}; special {} first {:x} {:x}: {:x}\n",
-               form.text, form.bound, e.worst, e.x, e.y, e.got, e.special, e.special_x, e.special_y, e.special_got);
+    fmt::print("{}\t{:.4g}\t{}\t", form.name(), e.worst, e.special);
+    const std::size_t corners = approx_corners(form).size();
+    for (std::size_t k = 0; k < (form.sources == 1 ? corners : corners * corners); ++k)
+      fmt::print("{}{:x}", k == 0 ? "" : " ", results[k]);
+    fmt::print("\n");
+    fmt::print(stderr, "{:44} bound {:10.4g} worst {:10.4g} at {:x} {:x}: {:x}; special {} first {:x} {:x}: {:x}\n",
+               form.name(), form.bound, e.worst, e.x, e.y, e.got, e.special, e.special_x, e.special_y, e.special_got);
   }
   return 0;
 }
