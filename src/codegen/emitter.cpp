@@ -192,7 +192,6 @@ llvm::Value* Emitter::operand(const Inst& inst, const Operand& o, std::int32_t v
       }
       v = convert(v, from, type);
       if (o.negated) v = b_.CreateNot(v);
-      if (o.minus) v = v->getType()->isFPOrFPVectorTy() ? b_.CreateFNeg(v) : b_.CreateNeg(v);
       return v;
     }
     case Operand::Kind::sreg: return special_register(o.symbol, type, want_wide);

@@ -92,9 +92,12 @@ constexpr std::array<Emitter, isa::kOpCount> make_table() {
   set(Op::cos, emit_cos);
   set(Op::tanh, emit_tanh);
   for (const Op op : {Op::vadd2, Op::vsub2, Op::vavrg2, Op::vabsdiff2, Op::vmin2, Op::vmax2, Op::vadd4, Op::vsub4,
-                      Op::vavrg4, Op::vabsdiff4, Op::vmin4, Op::vmax4}) {
+                      Op::vavrg4, Op::vabsdiff4, Op::vmin4, Op::vmax4, Op::vset2, Op::vset4}) {
     set(op, emit_video);
   }
+  for (const Op op : {Op::vadd, Op::vsub, Op::vabsdiff, Op::vmin, Op::vmax, Op::vshl, Op::vshr, Op::vset})
+    set(op, emit_video_scalar);
+  set(Op::vmad, emit_video_mad);
   return t;
 }
 constexpr auto kTable = make_table();

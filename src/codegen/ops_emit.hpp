@@ -73,7 +73,8 @@ using Emitter = bool (*)(Emit&);
   X(add) X(sub) X(mul) X(mad) X(fma) X(min_max) X(neg) X(abs) X(div) X(rem) X(add_carry) X(sub_borrow) \
   X(mad_carry) X(mul24) X(mad24) X(sad) X(dp4a) X(dp2a) X(logic) X(not_) X(cnot) X(lop3) X(shl) X(shr) X(shf) \
   X(bfe) X(bfi) X(bfind) X(bmsk) X(brev) X(clz) X(popc) X(fns) X(szext) X(prmt) X(setp) X(set) X(selp) X(slct) \
-  X(testp) X(copysign) X(mov) X(cvt) X(rcp) X(sqrt) X(rsqrt) X(ex2) X(lg2) X(sin) X(cos) X(tanh) X(video)
+  X(testp) X(copysign) X(mov) X(cvt) X(rcp) X(sqrt) X(rsqrt) X(ex2) X(lg2) X(sin) X(cos) X(tanh) X(video) \
+  X(video_scalar) X(video_mad)
 // clang-format on
 #define WARPLOOM_DECLARE(name) bool emit_##name(Emit& e);
 WARPLOOM_EMITTERS(WARPLOOM_DECLARE)

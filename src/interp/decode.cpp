@@ -254,7 +254,6 @@ Ref Decoder::source(const Inst& inst, const Operand& o, std::int32_t variable, T
   switch (o.kind) {
     case Operand::Kind::reg: {
       const Type from = storage(o.reg);
-      if (o.minus) fail();
       Ref r = value(o.reg);
       if (plan_->needs_nan_bits(inst, o.reg, type)) {
         Step s = make(find_handler(kCanonicalKey));

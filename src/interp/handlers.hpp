@@ -41,7 +41,8 @@ struct StateBases {
   std::byte* base[2];
 };
 
-// Names a generated handler: operation, modifiers, types, which second results there are, and lop3's table.
+// Names a generated handler: operation, modifiers, types, which second results and negated sources there are, and
+// lop3's table.
 inline std::uint64_t handler_key(const ptx::Instr& p) {
   std::uint64_t h = 0xcbf29ce484222325ULL;
   const auto add = [&](std::uint64_t x) {
@@ -56,6 +57,9 @@ inline std::uint64_t handler_key(const ptx::Instr& p) {
   add(p.operands.size());
   if (!p.operands.empty() && p.operands[0].pair != -1) add(3000);
   if (p.op == isa::Op::lop3 && p.operands.size() > 4) add(4000 + (p.operands[4].imm & 0xff));
+  // Of vmad, whose product or addend may be negated.
+  for (std::size_t k = 0; k < p.operands.size(); ++k)
+    if (p.operands[k].minus) add(5000 + k);
   return h;
 }
 // A f32 NaN that arithmetic made becomes the one of PTX.

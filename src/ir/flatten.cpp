@@ -11,6 +11,7 @@
 #include "ir/device_functions.hpp"
 #include "ir/frames.hpp"
 #include "ir/synthetic.hpp"
+#include "ir/video.hpp"
 
 namespace warploom::ir {
 namespace {
@@ -143,7 +144,13 @@ class Flattener {
           break;
         }
         case isa::Space::global:
-        case isa::Space::constant: scope[v.name] = add_variable({v.name, Variable::Place::global, 0, v.bytes}); break;
+        case isa::Space::constant: {
+          // One that is only declared here stands for the module's.
+          const auto it = fn.globals.find(v.name);
+          if (const std::int32_t id = module_variable(it == fn.globals.end() ? v.name : it->second); id >= 0)
+            scope[v.name] = id;
+          break;
+        }
         default:
           if (!has_frame) scope[v.name] = place_local(v.name, v.bytes, v.align);
       }
@@ -257,7 +264,7 @@ class Flattener {
         continue;
       } else {
         WL_TRY(resolve_symbols(fn, scope, flat, is_kernel));
-        if (split_copy(f_, flat, code_)) continue;
+        if (split_copy(f_, flat, code_) || expand_video(f_, flat, code_)) continue;
       }
       code_.insts.push_back(std::move(flat));
     }

@@ -45,6 +45,8 @@ enum OperandKind : std::uint16_t {
   kParamList = 2048,
   kTargets = 4096,
   kPairDue = 8192,  // with kPredPair: the second result must stand
+  kSelect = 16384,  // "a.b0", a part of the register
+  kMinus = 32768,   // "-a"
 };
 
 struct OperandSpec {

@@ -150,6 +150,8 @@ class BodyParser : ParserBase {
   bool parameter_named(std::string_view word) const;
   bool pair(Operand& out);
   bool vector_register(Operand& out, const Symbol& symbol);
+  // ".b0" or ".h10" behind a register.
+  bool selector(Operand& out);
 
   // "%r0 to %r9" when the name has the prefix of declared registers but a number outside their range.
   std::string range_hint(std::string_view word) const;

@@ -21,7 +21,7 @@ bool Cursor::skip_comment() {
   return true;
 }
 
-bool Cursor::skip_braces() {
+bool Cursor::skip_braces(bool* globals) {
   if (peek() != '{') return false;
   unsigned depth = 0;
   while (pos_ < end_) {
@@ -36,6 +36,13 @@ bool Cursor::skip_braces() {
         pos_ = close;
         break;
       }
+      case '.':
+        // Behind a letter it is a modifier of an instruction.
+        if (globals != nullptr && !in_word(text_[pos_ - 1])) {
+          const std::string_view word = text_.substr(pos_ + 1, end_ - pos_ - 1);
+          *globals |= word.starts_with("global") || word.starts_with("const");
+        }
+        break;
       case '{': ++depth; break;
       case '}':
         if (--depth == 0) {

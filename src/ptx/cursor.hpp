@@ -74,8 +74,9 @@ class Cursor {
     pos_ = close + 1;
     return true;
   }
-  // Behind the brace that closes the one standing here; false when there is none.
-  bool skip_braces();
+  // Behind the brace that closes the one standing here; false when there is none. `globals` becomes true where a
+  // directive .global or .const may stand between them, never false.
+  bool skip_braces(bool* globals = nullptr);
   void skip_line() {
     while (pos_ < end_ && text_[pos_] != '\n') ++pos_;
   }

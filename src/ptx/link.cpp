@@ -228,6 +228,7 @@ class Linker {
       copy.name = unit.names.find(f.name)->second;
       if (const auto it = unit.names.find(f.alias_of); it != unit.names.end()) copy.alias_of = it->second;
       copy.unit = static_cast<std::uint32_t>(u);
+      for (auto& [inner, global] : copy.globals) global = unit.names.find(global)->second;
       copy.line += unit.first_line - 1;
       copy.body_line += unit.first_line - 1;
       copy.body_begin += unit.text_begin;

@@ -14,6 +14,14 @@
 
 namespace warploom::ptx {
 
+// ".b3210" or ".h1" behind a register of a video instruction (PTX ISA sections 9.7.17 and 9.7.18): which bytes or
+// halves.
+struct Selector {
+  std::uint16_t digits = 0;  // nibbles, the last digit in the lowest
+  std::uint8_t count = 0;    // of digits; 0: all of the register
+  bool halves = false;
+};
+
 // A call always has the operands: list of results, symbol or register of the callee, list of arguments, and for an
 // indirect call the symbol of its prototype or targets; the lists may be empty.
 struct Operand {
@@ -33,6 +41,7 @@ struct Operand {
   Kind kind = Kind::reg;
   bool negated = false;  // "!p"
   bool minus = false;    // "-r" before a register, where PTX allows it
+  Selector select;       // of a register
   std::int32_t reg = -1;
   std::int32_t pair = -1;  // register of the second result in "d|p", -2 for "d|_"
   std::uint64_t imm = 0;
@@ -71,6 +80,8 @@ isa::Type operand_type(const Instr& instr, std::size_t index);
 isa::Role operand_role(const Instr& instr, std::size_t index);
 // What the instruction does beside computing results: of its form where that differs from the row.
 isa::Flow flow_of(const Instr& instr);
+// Elements that a video instruction works on in a register: 1, 2 or 4; 0 for all other instructions.
+unsigned video_lanes(isa::Op op);
 // State space named by the modifiers; generic when none is.
 isa::Space space_of(const Instr& instr);
 // 1, 2, 4 or 8 for .v2, .v4, .v8.
@@ -101,6 +112,7 @@ struct Variable {
   std::vector<std::uint8_t> init;  // empty: zero
   std::vector<Relocation> relocations;
   std::uint32_t line = 0;
+  bool in_body = false;  // declared in a function; the name is one of the module
 };
 
 struct Param {
@@ -126,7 +138,7 @@ struct Body {
   std::vector<Register> registers;  // of all scopes; scopes are resolved by the parser
   std::vector<Instr> instrs;
   std::map<std::string, std::uint32_t> labels;  // unique name -> index of the next instruction
-  std::vector<Variable> variables;              // .local, .shared, .param of the body, scoped names made unique
+  std::vector<Variable> variables;              // of the body, scoped names made unique
   std::vector<Loc> locs;
   std::map<std::string, std::vector<std::string>> branch_targets;  // .branchtargets
   std::map<std::string, Prototype> prototypes;                     // .callprototype
@@ -153,6 +165,9 @@ struct Function {
   std::uint32_t line = 0;
   std::size_t body_begin = 0, body_end = 0;  // in Module::text, the braces included
   std::uint32_t body_line = 0;
+  bool declares_globals = false;  // by the look of its text; parse() then fills `globals`
+  // .global and .const variables of the body: its name for each -> the one of the module.
+  std::map<std::string, std::string, std::less<>> globals;
 };
 
 struct NameHash {

@@ -146,6 +146,14 @@ bool BodyParser::operand(Operand& out, std::uint32_t index) {
         return named(out, index);
       }
       return fail(ErrorId::ptx_syntax, "a predicate is due behind '!'", cursor_.offset());
+    case '-': {
+      Cursor ahead = cursor_;
+      ahead.advance(1);
+      if (!starts_word(ahead.peek())) return literal(out);
+      cursor_ = ahead;
+      out.minus = true;
+      return named(out, index);
+    }
     default:
       if (starts_word(c)) return named(out, index);
       if (starts_constant(c)) return literal(out);
@@ -215,7 +223,7 @@ bool BodyParser::named(Operand& out, std::uint32_t index) {
       case Symbol::Kind::reg:
         out.kind = Operand::Kind::reg;
         out.reg = symbol->first;
-        return pair(out);
+        return selector(out) && pair(out);
       case Symbol::Kind::vector: return vector_register(out, *symbol);
       case Symbol::Kind::variable:
         out.kind = Operand::Kind::symbol;
@@ -294,6 +302,22 @@ bool BodyParser::pair(Operand& out) {
     return fail(ErrorId::ptx_invalid, "'" + std::string(word) + "' is not a predicate", offset);
   out.pair = symbol->first;
   return true;
+}
+
+bool BodyParser::selector(Operand& out) {
+  if (cursor_.raw() != '.') return true;
+  const std::size_t offset = cursor_.offset();
+  const std::string_view word = cursor_.dotted();
+  out.select.halves = word.starts_with('h');
+  const char most = out.select.halves ? '3' : '7';
+  bool good = word.size() > 1 && word.size() < 6 && (out.select.halves || word.starts_with('b'));
+  for (const char c : word.substr(std::min<std::size_t>(word.size(), 1))) {
+    good = good && c >= '0' && c <= most;
+    out.select.digits = static_cast<std::uint16_t>(out.select.digits << 4 | (c - '0'));
+  }
+  out.select.count = static_cast<std::uint8_t>(word.empty() ? 0 : word.size() - 1);
+  return good || fail(ErrorId::ptx_invalid, "unknown part '." + std::string(word) + "' of a register", offset,
+                      "parts are bytes such as .b0 or .b3210, and halves such as .h1 or .h10, of video instructions");
 }
 
 bool BodyParser::vector_register(Operand& out, const Symbol& symbol) {

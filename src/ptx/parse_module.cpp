@@ -17,6 +17,7 @@ class ModuleParser : ParserBase {
     while (!error_ && !cursor_.at_end()) statement();
     for (const Alias& a : aliases_)
       if (!error_) resolve(a);
+    if (!error_) take_globals();
     if (!error_ && module_.version_major == 0) fail(ErrorId::ptx_syntax, "'.version' is missing", 0);
     return std::move(error_);
   }
@@ -266,7 +267,7 @@ class ModuleParser : ParserBase {
       f.has_body = true;
       f.body_begin = cursor_.offset();
       f.body_line = cursor_.line();
-      if (!cursor_.skip_braces())
+      if (!cursor_.skip_braces(&f.declares_globals))
         return fail(ErrorId::ptx_syntax, "body of '" + f.name + "' does not end", f.body_begin);
       f.body_end = cursor_.offset();
     } else if (cursor_.peek() != '.' && !expect(';')) {
@@ -352,6 +353,32 @@ class ModuleParser : ParserBase {
       fail(ErrorId::ptx_invalid, "function '" + f.name + "' is defined twice", f.body_begin);
     else if (f.has_body)
       known = std::move(f);
+  }
+
+  // Variables that live as long as the module, whichever function declares them. Last, since a body may name anything
+  // of the module; what is wrong with the body is reported when it is used.
+  void take_globals() {
+    for (Function& f : module_.functions) {
+      if (!f.declares_globals) continue;
+      const Survey survey = survey_body(module_, f);
+      const auto is_global = [](const Variable& v) {
+        return (v.space == isa::Space::global || v.space == isa::Space::constant) && v.linkage != Linkage::external;
+      };
+      for (const Variable& v : survey.body->variables) {
+        if (!is_global(v)) continue;
+        std::string fresh = f.name + "$" + v.name;
+        while (module_.variable_index.contains(fresh) || module_.function_index.contains(fresh)) fresh += "$";
+        module_.variable_index.emplace(fresh, static_cast<std::uint32_t>(module_.variables.size()));
+        f.globals.emplace(v.name, fresh);
+        module_.variables.push_back(v);
+        module_.variables.back().name = std::move(fresh);
+        module_.variables.back().linkage = Linkage::internal;
+        module_.variables.back().in_body = true;
+      }
+      for (const auto& [inner, name] : f.globals)
+        for (Relocation& r : module_.variables[module_.variable_index.at(name)].relocations)
+          if (const auto it = f.globals.find(r.symbol); it != f.globals.end()) r.symbol = it->second;
+    }
   }
 
   bool add(std::vector<Variable> fresh_variables, bool managed) {

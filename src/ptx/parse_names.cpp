@@ -119,6 +119,10 @@ bool BodyParser::body_variables(isa::Space space, Linkage linkage) {
     body_.variables[i].name = unique_name(key);
     if (!define(key, {Symbol::Kind::variable, static_cast<std::int32_t>(i)}, at)) return false;
   }
+  for (std::size_t i = first; i < body_.variables.size(); ++i)
+    for (Relocation& r : body_.variables[i].relocations)
+      if (const Symbol* symbol = find(r.symbol); symbol != nullptr && symbol->kind == Symbol::Kind::variable)
+        r.symbol = body_.variables[static_cast<std::size_t>(symbol->first)].name;
   return true;
 }
 

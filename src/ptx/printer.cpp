@@ -33,9 +33,13 @@ std::string register_name(const Body& body, std::int32_t reg) {
 }
 
 std::string print_operand(const Body& body, const Operand& o) {
-  std::string out = o.negated ? "!" : "";
+  std::string out = o.negated ? "!" : o.minus ? "-" : "";
   switch (o.kind) {
-    case Operand::Kind::reg: out += register_name(body, o.reg); break;
+    case Operand::Kind::reg:
+      out += register_name(body, o.reg);
+      if (o.select.count != 0) out += o.select.halves ? ".h" : ".b";
+      for (unsigned i = o.select.count; i-- > 0;) out += static_cast<char>('0' + (o.select.digits >> 4 * i & 15));
+      break;
     case Operand::Kind::imm: out += std::to_string(static_cast<std::int64_t>(o.imm)); break;
     case Operand::Kind::imm_f32: out += hex("0f", o.imm & 0xffffffffu, 8); break;
     case Operand::Kind::imm_f64: out += hex("0d", o.imm, 16); break;
@@ -269,7 +273,8 @@ Result<std::string> print(const Module& module) {
   // Declarations of functions first: initialisers and calls may name any of them.
   for (const Function& f : module.functions)
     if (!f.is_entry) out += print_header(f) + ";\n";
-  for (const Variable& v : module.variables) out += print_variable(v);
+  for (const Variable& v : module.variables)
+    if (!v.in_body) out += print_variable(v);
   for (const bool entries : {false, true})
     for (const Function& f : module.functions) {
       if (!f.has_body || f.is_entry != entries) continue;

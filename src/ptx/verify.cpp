@@ -79,10 +79,14 @@ struct Match {
   std::span<const Register> registers;
   Complaint& why;
 
-  bool complain(std::size_t operand, std::string what, ErrorId id = ErrorId::ptx_invalid) {
-    // The complaint about the latest operand is of the form that fits best.
-    if (why.what.empty() || static_cast<int>(operand) > why.operand)
+  bool counted = false;  // the complaint is about the number of operands
+
+  bool complain(std::size_t operand, std::string what, ErrorId id = ErrorId::ptx_invalid, bool count = false) {
+    // The complaint about the latest operand is of the form that fits best; the number of operands comes first.
+    if (why.what.empty() || (count == counted ? static_cast<int>(operand) > why.operand : counted)) {
       why = {id, std::string(decoded.row->name) + ": " + std::move(what), {}, static_cast<int>(operand), {}};
+      counted = count;
+    }
     return false;
   }
 
@@ -146,7 +150,8 @@ struct Match {
                       "needs " +
                           (optional == 0 ? std::to_string(least)
                                          : std::to_string(least) + " to " + std::to_string(form.operands.size())) +
-                          " operands and has " + std::to_string(count));
+                          " operands and has " + std::to_string(count),
+                      ErrorId::ptx_invalid, true);
     }
     const bool hinted = instr.has(isa::Mod::L2__cache_hint);
     const bool policy = std::any_of(form.operands.begin(), form.operands.end(),
@@ -186,6 +191,9 @@ struct Match {
     if (o.pair == -1 && (spec.kinds & isa::kPairDue) != 0) return complain(i, name + " needs a second result, '|p'");
     if (o.pair != -1 && (spec.kinds & isa::kPredPair) == 0) return complain(i, name + " takes no '|'");
     if (o.negated && (spec.kinds & isa::kNegPred) == 0) return complain(i, name + " takes no '!'");
+    if (o.minus && (spec.kinds & isa::kMinus) == 0) return complain(i, name + " takes no '-'");
+    if (o.select.count != 0 && (spec.kinds & isa::kSelect) == 0) return complain(i, name + " is a whole register");
+    if (o.select.count != 0 && !part_ok(o.select, spec.role)) return complain(i, name + " " + parts_due(spec.role));
     // What nothing executes yet is described only as far as parsing needs: no types.
     const bool described = decoded.row->emit != "unsupported";
     const Type type = described ? spec_type(spec, instr.types) : Type::none;
@@ -207,6 +215,37 @@ struct Match {
         return !isa::is_float(type) || complain(i, name + " of type " + dotted(type) + " cannot be an address");
       default: return true;
     }
+  }
+
+  // Does the part fit the instruction: one of the register, one for each lane of the sources, or a mask of lanes?
+  bool part_ok(const Selector& s, isa::Role role) const {
+    const unsigned lanes = video_lanes(instr.op);
+    const auto digit = [&](unsigned i) { return s.digits >> 4 * i & 15U; };
+    if (lanes == 1) return s.count == 1 && digit(0) < (s.halves ? 2U : 4U);
+    if (s.halves != (lanes == 2)) return false;
+    if (role == isa::Role::src) return s.count == lanes;
+    for (unsigned i = 0; i < s.count; ++i)
+      if (digit(i) >= lanes || (i > 0 && digit(i) <= digit(i - 1))) return false;
+    return true;
+  }
+  std::string parts_due(isa::Role role) const {
+    switch (video_lanes(instr.op)) {
+      case 1: return "has the parts .b0 to .b3, .h0 and .h1";
+      case 2: return role == isa::Role::dst ? "has the parts .h0, .h1 and .h10" : "takes two halves, .h00 to .h33";
+      default:
+        return role == isa::Role::dst ? "takes a mask such as .b3 or .b210" : "takes four bytes, .b0000 to .b7777";
+    }
+  }
+
+  // vmad negates either the product or the addend, and neither beside .po.
+  bool signs_ok() {
+    const auto& o = instr.operands;
+    if (instr.op != isa::Op::vmad || o.size() < 4) return true;
+    const bool product = o[1].minus != o[2].minus;
+    why = {};
+    if (instr.has(isa::Mod::po) && (o[1].minus || o[2].minus || o[3].minus))
+      return complain(1, "with .po no operand is negated");
+    return !(product && o[3].minus) || complain(3, "either the product or the addend is negated");
   }
 
   // Registers that operand `i` consists of.
@@ -302,7 +341,7 @@ bool select_form(const Decoded& decoded, Instr& instr, std::span<const Register>
   Match match{decoded, instr, registers, why};
   for (const isa::Form* form : decoded.forms) {
     if (!match.fits(*form)) continue;
-    if (!match.limits_ok(*form)) return false;
+    if (!match.limits_ok(*form) || !match.signs_ok()) return false;
     instr.form = form;
     for (std::size_t i = 0; i < instr.operands.size(); ++i) {
       const Type type = operand_type(instr, i);
@@ -324,6 +363,36 @@ isa::Role operand_role(const Instr& instr, std::size_t index) {
   if (instr.form == nullptr) return isa::Role::src;
   const int spec = spec_index(*instr.form, index, instr.operands.size());
   return spec < 0 ? isa::Role::src : instr.form->operands[static_cast<std::size_t>(spec)].role;
+}
+
+unsigned video_lanes(isa::Op op) {
+  using isa::Op;
+  switch (op) {
+    case Op::vadd:
+    case Op::vsub:
+    case Op::vabsdiff:
+    case Op::vmin:
+    case Op::vmax:
+    case Op::vshl:
+    case Op::vshr:
+    case Op::vmad:
+    case Op::vset: return 1;
+    case Op::vadd2:
+    case Op::vsub2:
+    case Op::vavrg2:
+    case Op::vabsdiff2:
+    case Op::vmin2:
+    case Op::vmax2:
+    case Op::vset2: return 2;
+    case Op::vadd4:
+    case Op::vsub4:
+    case Op::vavrg4:
+    case Op::vabsdiff4:
+    case Op::vmin4:
+    case Op::vmax4:
+    case Op::vset4: return 4;
+    default: return 0;
+  }
 }
 
 isa::Flow flow_of(const Instr& instr) { return instr.form != nullptr ? instr.form->flow : isa::row(instr.op).flow; }

@@ -302,6 +302,27 @@ TEST_F(Link, MessagesNameTheTextAndItsLine) {
   }
 }
 
+TEST_F(Link, VariablesOfBodiesStayApart) {
+  // Internal functions of the same name, each with a variable of the same name whose address it initialises another
+  // with.
+  const auto unit = [](const std::string& visible, const std::string& start) {
+    return kHeader + ".global .u32 step$count = 1;\n.func (.reg .u32 r) step()\n{\n.global .u32 count = " + start +
+           ";\n.const .u64 where = count;\n.reg .u64 p;\nld.const.u64 p, [where];\n"
+           "atom.global.add.u32 r, [p], 1;\nld.global.u32 r, [count];\nret;\n}\n.visible .func (.reg .u32 r) " +
+           visible + "()\n{\ncall (r), step, ();\nret;\n}\n";
+  };
+  Linker linker(device);
+  linker.add_ptx(unit("first", "10"), "a.ptx");
+  linker.add_ptx(unit("second", "20"), "b.ptx");
+  linker.add_ptx(kHeader +
+                     ".extern .func (.reg .u32 r) first();\n.extern .func (.reg .u32 r) second();\n"
+                     ".visible .entry combine(.param .u64 out)\n{\n.reg .u64 p;\n.reg .u32 a, b, c, d;\n"
+                     "ld.param.u64 p, [out];\ncall (a), first, ();\ncall (b), second, ();\ncall (c), first, ();\n"
+                     "call (d), second, ();\nst.global.v4.u32 [p], {a, b, c, d};\nret;\n}\n",
+                 "c.ptx");
+  EXPECT_EQ(run(linker.load()), (std::vector<std::uint32_t>{11, 21, 12, 22}));
+}
+
 TEST_F(Link, NamesOfAnotherModuleNeedADeclaration) {
   Linker linker(device);
   linker.add_ptx(kHeader + ".visible .entry k() { .reg .b32 %r1; ld.global.u32 %r1, [shared_value]; ret; }\n", "a.ptx");

@@ -310,6 +310,11 @@ TEST(Lowering, every_pure_form_is_lowered) {
           in.push_back(llvm::Constant::getNullValue(env.wide(b.getInt1Ty())));
         }
         if (s.instr.has(isa::Mod::cc)) want.push_back(env.wide(b.getInt1Ty()));
+        // Parts and secondary operations are instructions of their own by then (ir/video.hpp).
+        const unsigned lanes = ptx::video_lanes(row.op);
+        if ((lanes == 1 && row.op != isa::Op::vmad && in.size() == 3) ||
+            ((row.op == isa::Op::vset2 || row.op == isa::Op::vset4) && s.instr.has(isa::Mod::add)))
+          continue;
         ASSERT_TRUE(codegen::emit_pure(env, s.instr, in, out)) << s.text;
         // The pair of a packed comparison is made whether it is asked for or not.
         if (row.op == isa::Op::setp && out.size() > want.size()) out.resize(want.size());

@@ -158,9 +158,17 @@ std::string operand_kind(Op op) {
     case Op::bfe:
     case Op::bfi:
     case Op::bmsk:
+    case Op::vshl:
+    case Op::vshr:
     case Op::szext: return "amounts";
     default: return "";
   }
+}
+
+std::string part(const ptx::Selector& s) {
+  std::string text = s.count == 0 ? "" : s.halves ? ".h" : ".b";
+  for (unsigned i = s.count; i-- > 0;) text += std::to_string(s.digits >> 4 * i & 15);
+  return text;
 }
 
 class Builder {
@@ -235,11 +243,48 @@ class Builder {
         add(row, form, text, mods, types, lut);
       return true;
     }
+    if (ptx::video_lanes(row.op) != 0) return video(row, form, text, mods, types);
     return add(row, form, text, mods, types, 0);
   }
 
+  // Whole registers, and a choice of parts and signs that differs from form to form.
+  bool video(const isa::Row& row, const isa::Form& form, const std::string& text, const isa::ModSet& mods,
+             const std::vector<Type>& types) {
+    const unsigned lanes = ptx::video_lanes(row.op);
+    std::mt19937_64 random(hash(text + " " + std::to_string(form.operands.size())));
+    const auto pick = [&](u64 n) { return static_cast<unsigned>(random() % n); };
+    VideoOperands v;
+    // A result that is a part has its own form.
+    const bool part_due = lanes == 1 && form.operands.size() == 4 && (form.operands[0].kinds & isa::kSelect) != 0;
+    if (!part_due && !add(row, form, text, mods, types, 0, v)) return false;
+    for (int turn = 0; turn < (lanes > 1 ? 0 : row.op == Op::vmad ? 4 : 2); ++turn) {
+      v = {};
+      for (std::size_t k = 0; k < form.operands.size(); ++k) {
+        const isa::OperandSpec& spec = form.operands[k];
+        if ((spec.kinds & isa::kSelect) == 0) continue;
+        ptx::Selector& s = v.select[k];
+        s.halves = lanes == 2 || (lanes == 1 && pick(2) == 0);
+        if (lanes == 1) {
+          // Sources are whole now and then.
+          s.count = spec.role == isa::Role::dst || pick(4) != 0 ? 1 : 0;
+          s.digits = static_cast<std::uint16_t>(pick(s.halves ? 2 : 4));
+        } else if (spec.role == isa::Role::dst) {
+          for (unsigned mask = 1 + pick((1U << lanes) - 1), lane = lanes; lane-- > 0;)
+            if ((mask >> lane & 1) != 0) s.digits = static_cast<std::uint16_t>(s.digits << 4 | lane), ++s.count;
+        } else {
+          s.count = static_cast<std::uint8_t>(lanes);
+          for (unsigned i = 0; i < lanes; ++i) s.digits |= static_cast<std::uint16_t>(pick(2ULL * lanes) << 4 * i);
+          if (s.digits == 0x1024) s.digits = 0x1025;  // ptxas takes .b1024 for a type
+        }
+      }
+      if (row.op == Op::vmad && !mods.test(static_cast<std::size_t>(Mod::po)) && turn < 3) v.minus[1 + turn] = true;
+      add(row, form, text, mods, types, 0, v);
+    }
+    return true;
+  }
+
   bool add(const isa::Row& row, const isa::Form& form, const std::string& text, const isa::ModSet& mods,
-           std::vector<Type> types, u64 lut) {
+           std::vector<Type> types, u64 lut, const VideoOperands& video = {}) {
     TableCase c;
     const auto has = [&](Mod m) { return mods.test(static_cast<std::size_t>(m)); };
     types.resize(4);
@@ -252,6 +297,7 @@ class Builder {
       if (spec.role == isa::Role::dst) {
         operands += "%d0";
         c.out.push_back(t);
+        operands += part(video.select[0]);
         if ((spec.kinds & isa::kPredPair) != 0) {
           operands += "|%d1";
           c.out.push_back(Type::pred);
@@ -263,13 +309,16 @@ class Builder {
           inverted = c.in.size();
           operands += "!";
         }
+        const std::size_t k = c.out.size() + c.in.size();
+        if (k < 4 && video.minus[k]) operands += "-";
         operands += "%a" + std::to_string(c.in.size());
+        if (k < 4) operands += part(video.select[k]);
         c.in.push_back(t);
       }
     }
     c.name = text + " " + operands;
     if (!seen_.insert(c.name).second) return true;
-    c.ref = reference(row.op, mods, types.data(), lut);
+    c.ref = reference(row.op, mods, types.data(), lut, video);
     const bool approximate = has(Mod::approx) || has(Mod::full);
     if (!c.ref && !approximate) return false;
     if (inverted < 9) {
@@ -471,7 +520,8 @@ std::string table_key(const TableCase& c, std::uint32_t lanes) {
   for (std::size_t at = 0; at < c.name.size();) {
     const std::size_t end = std::min(c.name.find(' ', at), c.name.size());
     const std::string word = c.name.substr(at, end - at);
-    if (word[0] != '%') key += (key.empty() ? "" : " ") + (word[0] == '!' ? "!" : word);
+    const bool plain = word[0] == '%' && word.find('.') == std::string::npos;
+    if (!plain) key += (key.empty() ? "" : " ") + (word[0] == '!' ? "!" : word);
     at = end + 1;
   }
   if (key.ends_with(',')) key.pop_back();

@@ -8,15 +8,23 @@
 
 #include "isa/isa.hpp"
 #include "lowering.hpp"
+#include "ptx/module.hpp"
 
 namespace warploom::semantics {
 
 // d from a; empty when there is no exact reference.
 using Reference = std::function<void(const u64* a, u64* d)>;
 
+// How the operands of a video instruction are written: their parts, and which sources have a minus.
+struct VideoOperands {
+  ptx::Selector select[4];
+  bool minus[4] = {};
+};
+
 // What one lane of the instruction computes; the sources of addc, subc and madc end with the carry flag, the results of
 // .cc too. `immediate` is the truth table of lop3.
-Reference reference(isa::Op op, const isa::ModSet& mods, const Type* types, u64 immediate);
+Reference reference(isa::Op op, const isa::ModSet& mods, const Type* types, u64 immediate,
+                    const VideoOperands& video = {});
 
 struct TableCase {
   std::string name;           // the instruction with %d and %a for its operands

@@ -25,6 +25,7 @@ struct Insn {
   const ModSet& mods;
   const Type* types;
   u64 immediate;
+  VideoOperands video = {};
 
   [[nodiscard]] bool has(Mod m) const { return mods.test(static_cast<std::size_t>(m)); }
   [[nodiscard]] Type type(std::size_t i = 0) const { return types[i]; }
@@ -350,27 +351,81 @@ Reference dot(const Insn& i) {
   };
 }
 
-Reference video(const Insn& i) {
+ref::Cmp video_comparison(const Insn& i) {
+  using ref::Cmp;
+  constexpr std::pair<Mod, Cmp> kAll[] = {{Mod::eq, Cmp::eq}, {Mod::ne, Cmp::ne}, {Mod::lt, Cmp::lt},
+                                          {Mod::le, Cmp::le}, {Mod::gt, Cmp::gt}, {Mod::ge, Cmp::ge}};
+  for (const auto& [mod, code] : kAll)
+    if (i.has(mod)) return code;
+  return Cmp::eq;
+}
+
+Reference packed_video(const Insn& i, const VideoOperands& operands) {
   constexpr std::pair<Op, ref::VideoOp> kOps[] = {
       {Op::vadd2, ref::VideoOp::add},         {Op::vadd4, ref::VideoOp::add},         {Op::vsub2, ref::VideoOp::sub},
       {Op::vsub4, ref::VideoOp::sub},         {Op::vavrg2, ref::VideoOp::avrg},       {Op::vavrg4, ref::VideoOp::avrg},
       {Op::vabsdiff2, ref::VideoOp::absdiff}, {Op::vabsdiff4, ref::VideoOp::absdiff}, {Op::vmin2, ref::VideoOp::min},
-      {Op::vmin4, ref::VideoOp::min},         {Op::vmax2, ref::VideoOp::max},         {Op::vmax4, ref::VideoOp::max}};
+      {Op::vmin4, ref::VideoOp::min},         {Op::vmax2, ref::VideoOp::max},         {Op::vmax4, ref::VideoOp::max},
+      {Op::vset2, ref::VideoOp::set},         {Op::vset4, ref::VideoOp::set}};
   for (const auto& [op, code] : kOps) {
     if (op != i.op) continue;
+    const std::size_t first = code == ref::VideoOp::set ? 0 : 1;
     ref::Video v;
     v.op = code;
-    v.lanes = isa::name(op).back() == '2' ? 2 : 4;
+    v.cmp = video_comparison(i);
+    v.lanes = ptx::video_lanes(op);
     v.mask = v.lanes == 2 ? 3 : 15;
     if (v.lanes == 2) v.a_select = 0x10, v.b_select = 0x32;
-    v.d_signed = isa::is_signed(i.type(0));
-    v.a_signed = isa::is_signed(i.type(1));
-    v.b_signed = isa::is_signed(i.type(2));
+    if (operands.select[1].count != 0) v.a_select = operands.select[1].digits;
+    if (operands.select[2].count != 0) v.b_select = operands.select[2].digits;
+    if (const ptx::Selector& s = operands.select[0]; s.count != 0) {
+      v.mask = 0;
+      for (unsigned k = 0; k < s.count; ++k) v.mask |= 1U << (s.digits >> 4 * k & 15);
+    }
+    v.d_signed = first == 1 && isa::is_signed(i.type(0));
+    v.a_signed = isa::is_signed(i.type(first));
+    v.b_signed = isa::is_signed(i.type(first + 1));
     v.sat = i.has(Mod::sat);
     v.accumulate = i.has(Mod::add);
     return [v](Words a, u64* d) { d[0] = ref::video(v, u32(a[0]), u32(a[1]), u32(a[2])); };
   }
   return {};
+}
+
+Reference video(const Insn& i, const VideoOperands& operands) {
+  using S = ref::ScalarVideo;
+  constexpr std::pair<Op, S::Op> kOps[] = {
+      {Op::vadd, S::Op::add},         {Op::vsub, S::Op::sub}, {Op::vshl, S::Op::shl},
+      {Op::vabsdiff, S::Op::absdiff}, {Op::vmin, S::Op::min}, {Op::vshr, S::Op::shr},
+      {Op::vset, S::Op::set},         {Op::vmax, S::Op::max}, {Op::vmad, S::Op::mad}};
+  for (const auto& [op, code] : kOps) {
+    if (op != i.op) continue;
+    const std::size_t first = code == S::Op::set ? 0 : 1;
+    S v;
+    v.op = code;
+    v.cmp = video_comparison(i);
+    if (i.has(Mod::add)) v.second = S::Second::add;
+    if (i.has(Mod::min)) v.second = S::Second::min;
+    if (i.has(Mod::max)) v.second = S::Second::max;
+    v.d_signed = first == 1 && isa::is_signed(i.type(0));
+    v.a_signed = isa::is_signed(i.type(first));
+    v.b_signed = code != S::Op::shl && code != S::Op::shr && isa::is_signed(i.type(first + 1));
+    v.sat = i.has(Mod::sat);
+    v.wrap = i.has(Mod::wrap);
+    v.plus_one = i.has(Mod::po);
+    v.negate_product = operands.minus[1] != operands.minus[2];
+    v.negate_addend = operands.minus[3];
+    v.scale = i.has(Mod::shr7) ? 7 : i.has(Mod::shr15) ? 15 : 0;
+    const auto part = [](const ptx::Selector& s) {
+      const unsigned bits = s.count == 0 ? 32 : s.halves ? 16 : 8;
+      return ref::VideoPart{bits, s.count == 0 ? 0 : s.digits * bits};
+    };
+    v.d = part(operands.select[0]);
+    v.a = part(operands.select[1]);
+    v.b = part(operands.select[2]);
+    return [v](Words a, u64* d) { d[0] = ref::video(v, u32(a[0]), u32(a[1]), u32(a[2])); };
+  }
+  return packed_video(i, operands);
 }
 
 Reference special(const Insn& i) {
@@ -429,14 +484,14 @@ Reference special(const Insn& i) {
         if (i.has(kModes[k])) mode = ref::Prmt(k + 1);
       return [mode](Words a, u64* d) { d[0] = ref::prmt(u32(a[0]), u32(a[1]), u32(a[2]), mode); };
     }
-    default: return video(i);
+    default: return video(i, i.video);
   }
 }
 
 }  // namespace
 
-Reference reference(Op op, const ModSet& mods, const Type* types, u64 immediate) {
-  const Insn i{op, mods, types, immediate};
+Reference reference(Op op, const ModSet& mods, const Type* types, u64 immediate, const VideoOperands& video) {
+  const Insn i{op, mods, types, immediate, video};
   const Type t = types[0], e = element(t);
   if (Reference r = special(i)) return r;
   if (isa::is_float(e)) {

@@ -258,10 +258,19 @@ void for_each_instruction(const isa::Row& row, const isa::Form& form, F f) {
       }
       p.operands.push_back(o);
     }
+    // The first type of vmad says nothing.
+    if (row.op == isa::Op::vmad && p.types[0] != isa::Type::u32) allowed = false;
     const unsigned tables = row.op == isa::Op::lop3 ? 256 : 1;
     for (unsigned table = 0; table < tables && allowed; ++table) {
       if (row.op == isa::Op::lop3 && p.operands.size() > 4) p.operands[4].imm = table;
       if (!pair_due) f(p);
+      if (row.op == isa::Op::vmad && !p.has(isa::Mod::po)) {
+        for (const std::size_t k : {std::size_t{1}, std::size_t{3}}) {
+          p.operands[k].minus = true;
+          f(p);
+          p.operands[k].minus = false;
+        }
+      }
       if (may_pair && row.op != isa::Op::lop3) {
         p.operands[0].pair = 0;
         f(p);
@@ -312,6 +321,8 @@ int main(int argc, char** argv) {
         continue;
       // Half of all forms, and compilers hardly make them: a comparison into a register with a predicate beside it.
       if (row.op == isa::Op::set && form.operands.size() > 3) continue;
+      // Video instructions of parts are taken apart.
+      if (ptx::video_lanes(row.op) == 1 && row.op != isa::Op::vmad && form.operands.size() > 3) continue;
       const std::size_t before = generator.count();
       for_each_instruction(row, form, [&](const ptx::Instr& p) { generator.instruction(p); });
       by_row[std::string(row.name)] += generator.count() - before;

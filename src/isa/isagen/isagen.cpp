@@ -284,7 +284,8 @@ class Table {
       const std::map<std::string, std::string> names = {
           {"reg", "kReg"},       {"imm", "kImm"},       {"address", "kAddress"},  {"label", "kLabel"},
           {"symbol", "kSymbol"}, {"vector", "kVector"}, {"sreg", "kSreg"},        {"sink", "kSink"},
-          {"pair", "kPredPair"}, {"func", "kFunc"},     {"params", "kParamList"}, {"targets", "kTargets"}};
+          {"pair", "kPredPair"}, {"func", "kFunc"},     {"params", "kParamList"}, {"targets", "kTargets"},
+          {"select", "kSelect"}, {"minus", "kMinus"}};
       for (const std::string& word : words(text.substr(paren + 1, text.find(')') - paren - 1))) {
         if (!names.contains(word)) fail("unknown operand kind '" + word + "'");
         kinds += (kinds.empty() ? "" : " | ") + names.at(word);

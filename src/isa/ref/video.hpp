@@ -1,7 +1,9 @@
-// Scalar reference semantics of the SIMD-in-a-word video instructions (vadd2, vabsdiff4, ...).
+// Scalar reference semantics of the video instructions: on parts of registers (vadd, vset, ...) and on two or four
+// elements of a word (vadd2, vabsdiff4, ...).
 #pragma once
 
 #include "isa/ref/compare.hpp"
+#include "isa/ref/int.hpp"
 
 namespace warploom::isa::ref {
 
@@ -57,6 +59,73 @@ constexpr std::uint32_t video(const Video& v, std::uint32_t a, std::uint32_t b, 
     }
   }
   return d;
+}
+
+// A byte, a half or all of a register.
+struct VideoPart {
+  unsigned bits = 32, at = 0;
+};
+
+struct ScalarVideo {
+  enum class Op : std::uint8_t { add, sub, absdiff, min, max, shl, shr, set, mad };
+  enum class Second : std::uint8_t { none, add, min, max };
+  Op op = Op::add;
+  Second second = Second::none;
+  Cmp cmp = Cmp::eq;
+  bool a_signed = false, b_signed = false, d_signed = false;
+  bool sat = false;
+  bool wrap = false;  // of a shift: the amount modulo 32, else at most 32
+  VideoPart a, b, d;
+  bool plus_one = false, negate_product = false, negate_addend = false;  // of mad
+  unsigned scale = 0;                                                    // of mad: bits that are shifted out
+};
+
+constexpr s128 video_part(std::uint32_t word, VideoPart p, bool is_signed) {
+  const std::uint64_t mask = (std::uint64_t(1) << p.bits) - 1, v = word >> p.at & mask;
+  return is_signed && (v >> (p.bits - 1)) != 0 ? s128(v) - (s128(1) << p.bits) : s128(v);
+}
+
+constexpr s128 video_clamp(s128 v, unsigned bits, bool is_signed) {
+  const s128 high = (s128(1) << (is_signed ? bits - 1 : bits)) - 1, low = is_signed ? -high - 1 : 0;
+  return v < low ? low : v > high ? high : v;
+}
+
+constexpr std::uint32_t video(const ScalarVideo& v, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  using Op = ScalarVideo::Op;
+  using Second = ScalarVideo::Second;
+  const s128 x = video_part(a, v.a, v.a_signed), y = video_part(b, v.b, v.b_signed);
+  const unsigned by = unsigned(v.wrap ? y & 31 : y > 32 ? 32 : y);
+  s128 r = 0;
+  switch (v.op) {
+    case Op::add: r = x + y; break;
+    case Op::sub: r = x - y; break;
+    case Op::absdiff: r = x < y ? y - x : x - y; break;
+    case Op::min: r = x < y ? x : y; break;
+    case Op::max: r = x < y ? y : x; break;
+    case Op::shl: r = x * (s128(1) << by); break;
+    case Op::shr: r = x >> by; break;
+    case Op::set: r = compare(v.cmp, x, y) ? 1 : 0; break;
+    case Op::mad: {
+      const bool is_signed = v.a_signed || v.b_signed || v.negate_product || v.negate_addend;
+      r = v.negate_product ? -(x * y) : x * y;
+      r += video_part(v.negate_addend ? ~c : c, {}, is_signed);
+      r += v.negate_addend || v.plus_one ? 1 : 0;
+      r >>= v.scale;
+      return std::uint32_t(v.sat ? video_clamp(r, 32, is_signed) : r);
+    }
+  }
+  if (v.sat) r = video_clamp(r, v.d.bits, v.d_signed);
+  const auto t = std::uint32_t(r);
+  const bool less = v.d_signed ? std::int32_t(t) < std::int32_t(c) : t < c;
+  switch (v.second) {
+    case Second::add: return t + c;
+    case Second::min: return less ? t : c;
+    case Second::max: return less ? c : t;
+    case Second::none: break;
+  }
+  if (v.d.bits == 32) return t;
+  const std::uint32_t mask = ((std::uint32_t(1) << v.d.bits) - 1) << v.d.at;
+  return (c & ~mask) | (t << v.d.at & mask);
 }
 
 }  // namespace warploom::isa::ref
