@@ -61,8 +61,8 @@ class WARPLOOM_API GraphExec {
 
   /// Queues one run of all nodes and returns at once; it costs as much as one kernel launch, whatever the number of
   /// nodes. Runs of the same GraphExec follow each other, also on different streams. An error of a node ends the run
-  /// and is thrown by a later synchronising call (cuGraphLaunch). On a stream that is being captured it becomes a node
-  /// with the graph as its child.
+  /// and is thrown by a later synchronising call (cuGraphLaunch). Throws stream_capture_unsupported on a stream that is
+  /// being captured; see Stream::add_graph().
   void launch(const Stream& stream) const;
   /// The same on the default stream.
   void launch() const;

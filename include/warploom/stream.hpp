@@ -72,12 +72,17 @@ class WARPLOOM_API Stream {
   /// the legacy default stream, illegal_state when the stream is being captured already.
   ///
   /// Until end_capture() these calls throw, and invalidate the capture: waiting for a captured stream or the device, or
-  /// asking how far it is; what the mode forbids; using the legacy default stream while a blocking stream is captured.
+  /// asking how far it is; launching an instantiated graph; what the mode forbids; using the legacy default stream
+  /// while a blocking stream is captured. The codes are those that an H200's driver gives.
   void begin_capture(CaptureMode mode = CaptureMode::global) const;
   /// The graph that was captured since begin_capture() (cuStreamEndCapture). Throws illegal_state when the stream is
-  /// not being captured, stream_capture_invalidated, _unjoined (the capture has ended all the same), _unmatched when
-  /// the capture began in another stream, _wrong_thread when it began in another thread and is not relaxed.
+  /// not being captured, stream_capture_invalidated, _unjoined, _unmatched when the capture began in another stream,
+  /// _wrong_thread when it began in another thread and is not relaxed. Except for the first and _unmatched, the capture
+  /// has ended then too.
   [[nodiscard]] Graph end_capture() const;
+  /// Adds all of another graph to the capture, as one node (cuGraphAddChildGraphNode). Throws illegal_state when the
+  /// stream is not being captured. Launching an instantiated graph on a captured stream is an error, as in CUDA.
+  void add_graph(const Graph& graph) const;
   [[nodiscard]] CaptureStatus capture_status() const;
   /// A number for the capture, the same in all streams that take part; 0 when there is none (cuStreamGetCaptureInfo).
   [[nodiscard]] std::uint64_t capture_id() const;

@@ -12,6 +12,8 @@
 #include "warploom/linker.hpp"
 #include "warploom/memory.hpp"
 #include "warploom/module.hpp"
+#include "warploom/ndarray.hpp"
 #include "warploom/scan.hpp"
 #include "warploom/stream.hpp"
 #include "warploom/texture.hpp"
+#include "warploom/view.hpp"

@@ -102,6 +102,7 @@ HostMemory::HostMemory(const Device& device, std::size_t bytes) {
   const auto& owner = detail::Access::state(device);
   runtime::Context& context = api::use(owner);
   if (bytes == 0) return;
+  if (context.captures().any()) api::checked(context.captures().permit_unsafe("an allocation of host memory"));
   void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED)
     api::fail(ErrorId::out_of_memory, "the host has no " + std::to_string(bytes) + " bytes of memory to map",
@@ -129,6 +130,7 @@ HostRegistration::HostRegistration(const Device& device, void* address, std::siz
   if (address == nullptr || bytes == 0 || bytes > std::numeric_limits<std::uintptr_t>::max() - start)
     api::fail(ErrorId::invalid_value, "there is no host memory of " + std::to_string(bytes) + " bytes at that address",
               "pass the address and size of host memory");
+  if (context.captures().any()) api::checked(context.captures().permit_unsafe("a registration of host memory"));
   api::checked(context.device().register_host(address, bytes));
   state_ = std::make_unique<detail::HostRangeState>(owner, address, bytes, false);
 }

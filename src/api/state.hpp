@@ -1,7 +1,9 @@
 // What the public handles point at, and how results inside become exceptions at the edge.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -145,6 +147,22 @@ std::shared_ptr<runtime::Stream> default_queue(runtime::Context& context, const 
 void run_on(runtime::Context& context, const detail::DeviceState& device, const Stream* stream,
             runtime::Operation operation);
 void run_on(runtime::Context& context, const detail::DeviceState& device, const Stream* stream, runtime::Work work);
+
+// Pageable memory of at most this many bytes is copied aside, for more the call waits (CUDA Driver API, "API
+// synchronization behavior").
+inline constexpr std::size_t kStagedBytes = std::size_t{64} << 10;
+
+// Between which bytes a copy happens.
+struct CopyPlaces {
+  const void* to = nullptr;
+  std::size_t to_bytes = 0;
+  const void* from = nullptr;
+  std::size_t from_bytes = 0;
+  std::function<runtime::Operation()> stage;  // the same copy from memory of its own; none: it cannot
+};
+// The same as run_on() for a copy that is more than one run of bytes.
+void run_copy(runtime::Context& context, const detail::DeviceState& device, const Stream* stream,
+              const CopyPlaces& places, runtime::Operation operation);
 
 }  // namespace api
 }  // namespace warploom

@@ -32,10 +32,6 @@ void refuse_worker() {
        "copy on the thread that queued the function, or name a stream", "inside a function queued with host_function");
 }
 
-// Pageable memory of at most this many bytes is copied aside, for more the call waits (CUDA Driver API, "API
-// synchronization behavior").
-constexpr std::size_t kStagedBytes = std::size_t{64} << 10;
-
 // The same copy from memory of its own.
 runtime::Operation staged(device::Device& device, const runtime::Operation& copy) {
   const auto* from = static_cast<const std::byte*>(copy.from);
@@ -54,17 +50,31 @@ void run_on(runtime::Context& context, const detail::DeviceState& device, const 
     checked(context.run(default_queue(context, device), std::move(operation).as_work(context.device())));
     return;
   }
+  if (operation.kind == runtime::NodeKind::copy && operation.from != nullptr) {
+    CopyPlaces places{operation.to, operation.count, operation.from, operation.count, nullptr};
+    if (operation.count <= kStagedBytes || runtime::on_worker_thread())
+      places.stage = [&] { return staged(context.device(), operation); };
+    run_copy(context, device, stream, places, operation);
+    return;
+  }
+  checked(context.enqueue(queue_of(*stream, device), std::move(operation)));
+}
+
+void run_copy(runtime::Context& context, const detail::DeviceState& device, const Stream* stream,
+              const CopyPlaces& places, runtime::Operation operation) {
+  if (stream == nullptr) {
+    run_on(context, device, nullptr, std::move(operation));
+    return;
+  }
   const auto& queue = queue_of(*stream, device);
   bool waits = false;
-  const bool copy = operation.kind == runtime::NodeKind::copy && operation.from != nullptr && !operation.work;
-  if (copy && context.captures().info(*queue).status == runtime::CaptureStatus::none) {
-    const bool from_pageable = context.device().pageable(operation.from, operation.count);
-    const bool to_pageable = context.device().pageable(operation.to, operation.count);
-    // A host function cannot wait; its copies are staged whatever their size.
-    if (from_pageable && !to_pageable && (operation.count <= kStagedBytes || runtime::on_worker_thread()))
-      operation = staged(context.device(), operation);
+  if (context.captures().info(*queue).status == runtime::CaptureStatus::none) {
+    const bool from_pageable = context.device().pageable(places.from, places.from_bytes);
+    const bool to_pageable = context.device().pageable(places.to, places.to_bytes);
+    if (from_pageable && !to_pageable && places.stage)
+      operation = places.stage();
     else
-      waits = (from_pageable || to_pageable) && !runtime::on_worker_thread();
+      waits = (from_pageable || to_pageable) && !runtime::on_worker_thread();  // a host function cannot wait
   }
   const runtime::Ticket ticket = checked(context.enqueue(queue, std::move(operation)));
   if (waits) ticket.wait();
@@ -130,7 +140,7 @@ void Stream::synchronize() const {
 bool Stream::query() const {
   runtime::Context& context = api::use(state_, "the stream");
   if (context.captures().any())
-    api::checked(context.captures().permit_on(*state_->stream, context.is_legacy(state_->stream), "asking a stream"));
+    api::checked(context.captures().permit_wait(*state_->stream, context.is_legacy(state_->stream), "asking a stream"));
   if (!state_->stream->done(state_->stream->tail())) return false;
   api::checked(context.take_error());
   return true;
@@ -162,6 +172,7 @@ void Stream::begin_capture(CaptureMode mode) const {
 
 CaptureStatus Stream::capture_status() const {
   runtime::Context& context = api::use(state_, "the stream");
+  if (context.is_legacy(state_->stream)) api::checked(context.captures().permit_info());
   return static_cast<CaptureStatus>(context.captures().info(*state_->stream).status);
 }
 

@@ -30,6 +30,12 @@ Diag unsupported(std::string_view call) {
                        "call it before begin_capture() or after end_capture()");
 }
 
+Diag stale_event() {
+  return capture_error(ErrorId::invalid_value,
+                       "the event was last recorded in a capture that has ended or has been invalidated",
+                       "record it again outside of captures first");
+}
+
 Diag illegal_state(const char* what) {
   return capture_error(ErrorId::illegal_state, what, "end the capture first; capture_status() tells of it");
 }
@@ -45,6 +51,7 @@ std::shared_ptr<Capture> Captures::of(const Stream& stream) const {
 
 Result<void> Captures::begin(const std::shared_ptr<Stream>& stream, bool is_legacy, CaptureMode mode) {
   const std::lock_guard lock(mutex_);
+  if (is_legacy) WL_TRY(permit_legacy("begin_capture()"));
   if (is_legacy)
     return capture_error(ErrorId::stream_capture_unsupported, "the legacy default stream cannot be captured",
                          "make a stream, or use a per-thread default stream");
@@ -72,15 +79,14 @@ Result<LaunchGraph> Captures::end(const std::shared_ptr<Stream>& stream) {
                          "end it in the stream in which it began");
   }
   if (capture->mode != CaptureMode::relaxed && capture->thread != std::this_thread::get_id()) {
-    capture->invalid_ = true;
+    finish(*capture);
     return capture_error(ErrorId::stream_capture_wrong_thread, "the capture began in another thread",
                          "end it in the thread that began it, or begin it with CaptureMode::relaxed");
   }
   const bool invalid = capture->invalid_;
-  std::vector<Node> left;
-  for (const auto& [other, tail] : capture->tails_)
-    if (other != stream.get())
-      for (const Node node : capture->graph_.beyond(capture->tails_[stream.get()], tail)) left.push_back(node);
+  std::vector<Node> others = capture->lost_;
+  for (const auto& [other, tail] : capture->tails_) others.insert(others.end(), tail.begin(), tail.end());
+  const std::vector<Node> left = capture->graph_.beyond(capture->tails_[stream.get()], others);
   finish(*capture);
   if (invalid) return invalidated();
   if (!left.empty())
@@ -155,14 +161,15 @@ Result<bool> Captures::wait(const Stream& stream, bool is_legacy, const Event& e
                          "a stream that is being captured cannot wait for an event that was recorded outside",
                          "record the event in a stream of the same capture, or wait before begin_capture()");
   }
-  if (captured.capture->ended_)
-    return capture_error(ErrorId::captured_event, "the event was last recorded in a capture that has ended",
-                         "record it again before streams wait for it");
-  if (captured.capture->invalid_) return invalidated();
+  if (captured.capture->ended_ || captured.capture->invalid_) {
+    if (is_legacy) WL_TRY(permit_legacy("a wait"));
+    if (capture) capture->invalid_ = true;
+    return stale_event();
+  }
   if (is_legacy) {
     captured.capture->invalid_ = true;
-    return capture_error(ErrorId::stream_capture_unsupported, "the legacy default stream cannot join a capture",
-                         "join another stream");
+    return capture_error(ErrorId::stream_capture_implicit, "the legacy default stream cannot join a capture",
+                         "have another stream wait for the event");
   }
   if (capture && capture != captured.capture) {
     capture->invalid_ = captured.capture->invalid_ = true;
@@ -182,9 +189,22 @@ Result<void> Captures::permit_on(const Stream& stream, bool is_legacy, std::stri
   if (is_legacy) return permit_legacy(call);
   const auto capture = of(stream);
   if (!capture) return {};
-  if (capture->invalid_) return invalidated();
   capture->invalid_ = true;
   return unsupported(call);
+}
+
+Result<void> Captures::permit_wait(const Stream& stream, bool is_legacy, std::string_view call) {
+  WL_TRY(permit_on(stream, is_legacy, call));
+  return permit_unsafe(call);
+}
+
+Result<void> Captures::permit_info() const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [stream, capture] : streams_)
+    if (stream->blocking())
+      return capture_error(ErrorId::stream_capture_implicit,
+                           "the legacy default stream depends on a stream that is being captured", "ask that stream");
+  return {};
 }
 
 Result<void> Captures::permit_unsafe(std::string_view call) {
@@ -213,6 +233,7 @@ Result<void> Captures::permit_event(const Event& event, std::string_view call) {
   const Event::Captured captured = event.captured();
   if (!captured.capture) return {};
   const std::lock_guard lock(mutex_);
+  if (captured.capture->ended_ || captured.capture->invalid_) return stale_event();
   captured.capture->invalid_ = true;
   return capture_error(ErrorId::captured_event,
                        std::string(call) + " is not possible: the event was last recorded in a captured stream",
@@ -224,11 +245,15 @@ void Captures::forget(const Stream& stream) {
   const std::lock_guard lock(mutex_);
   const auto capture = of(stream);
   if (!capture) return;
-  capture->invalid_ = true;
-  if (capture->origin == &stream)
+  if (capture->origin == &stream) {
     finish(*capture);
-  else
-    streams_.erase(&stream);
+    return;
+  }
+  // Its work can still be joined by an event that was recorded in it.
+  const auto tail = capture->tails_.find(&stream);
+  capture->lost_.insert(capture->lost_.end(), tail->second.begin(), tail->second.end());
+  capture->tails_.erase(tail);
+  streams_.erase(&stream);
   count();
 }
 

@@ -32,6 +32,7 @@ class Capture {
   friend class Captures;
   LaunchGraph graph_;
   std::unordered_map<const Stream*, std::vector<Node>> tails_;  // what the next node of each stream waits for
+  std::vector<Node> lost_;                                      // the same of streams that are gone
   bool invalid_ = false;
   bool ended_ = false;
 };
@@ -56,13 +57,17 @@ class Captures {
   Result<bool> wait(const Stream& stream, bool is_legacy, const Event& event);
 
   // Fails when the call is forbidden now; `call` names it.
+  // For calls on a stream that cannot become nodes.
   Result<void> permit_on(const Stream& stream, bool is_legacy, std::string_view call);
   Result<void> permit_unsafe(std::string_view call);
+  Result<void> permit_wait(const Stream& stream, bool is_legacy, std::string_view call);
+  // Asking whether the legacy stream is captured: an error that invalidates nothing.
+  Result<void> permit_info() const;
   Result<void> permit_device(std::string_view call);  // waits for all streams
   // The same for an event; also when nothing is captured now.
   Result<void> permit_event(const Event& event, std::string_view call);
 
-  // Ends what the stream takes part in.
+  // The stream is gone. Ends what began in it.
   void forget(const Stream& stream);
   void clear();
 

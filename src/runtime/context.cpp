@@ -195,7 +195,7 @@ Result<void> Context::wait(const Ticket& ticket) {
 }
 
 Result<void> Context::wait(const std::shared_ptr<Stream>& stream) {
-  if (captures_.any()) WL_TRY(captures_.permit_on(*stream, is_legacy(stream), "waiting for a stream"));
+  if (captures_.any()) WL_TRY(captures_.permit_wait(*stream, is_legacy(stream), "waiting for a stream"));
   return wait(Ticket{stream, stream->tail()});
 }
 

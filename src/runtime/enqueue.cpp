@@ -72,14 +72,7 @@ Result<Ticket> Context::enqueue(const std::shared_ptr<Stream>& stream, Operation
 
 Result<void> Context::launch(const std::shared_ptr<Stream>& stream, GraphInstance& graph) {
   WL_TRY(usable());
-  if (captures_.any()) {
-    Operation operation;
-    operation.kind = NodeKind::graph;
-    operation.child = graph.graph();
-    auto captured = captures_.add(*stream, is_legacy(stream), std::move(operation));
-    if (!captured) return std::move(captured.error());
-    if (*captured) return {};
-  }
+  if (captures_.any()) WL_TRY(captures_.permit_on(*stream, is_legacy(stream), "launching an instantiated graph"));
   // From reading what comes before to being what comes before, so that two launches cannot miss each other.
   const std::lock_guard lock(graph.order);
   thread_local std::vector<Ticket> after;

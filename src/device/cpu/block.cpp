@@ -684,6 +684,7 @@ void work_on(Grid& grid, unsigned thread) {
   BlockRange range;  // blocks taken from the grid and not begun
   const auto take = [&] {
     if (range.first < range.end) return true;
+    if (!grid.one_by_one) grid.pool->help_more_urgent(grid.priority);
     if (!grid.queue.take(thread, range)) return false;
     if (thread == 0 && grid.late != nullptr) grid.late->consider(grid);
     return true;

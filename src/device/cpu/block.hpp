@@ -62,6 +62,8 @@ struct Grid {
   BlockOrder order;
   BlockQueue queue;  // what nobody has begun
   WorkerPool::LateCall* late = nullptr;
+  WorkerPool* pool = nullptr;
+  std::int32_t priority = 0;  // of its stream: lower is more urgent
   std::atomic<bool> failed{false};
   std::mutex mutex;
   std::optional<Diag> error;            // the first one

@@ -322,6 +322,8 @@ Result<void> CpuDevice::run_version(CpuKernel& kernel, CpuKernel::Version& versi
     grid.loop_code = [&kernel, &version] { return kernel.loop_code(version); };
   }
   grid.launch = &launch;
+  grid.pool = &pool_;
+  grid.priority = launch.priority;
   grid.params = launch.params.data();
   grid.shared_bytes = shared_bytes;
   grid.blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];

@@ -37,9 +37,10 @@ void BlockQueue::in_order(std::uint64_t blocks, std::uint64_t chunk) {
   next_.store(0, std::memory_order_relaxed);
 }
 
-void BlockQueue::in_parts(std::uint64_t blocks, Part* parts, unsigned threads) {
+void BlockQueue::in_parts(std::uint64_t blocks, Part* parts, unsigned threads, unsigned guests) {
   parts_ = parts;
-  threads_ = threads;
+  threads_ = threads + guests;
+  for (unsigned t = threads; t < threads_; ++t) parts[t].range.store(0, std::memory_order_relaxed);
   for (unsigned t = 0; t < threads; ++t)
     parts[t].range.store(pack(blocks * t / threads, blocks * (t + 1) / threads), std::memory_order_relaxed);
 }
@@ -86,8 +87,7 @@ bool BlockQueue::take(unsigned thread, BlockRange& range) {
 
 WorkerPool::WorkerPool(unsigned threads) {
   threads = std::clamp(threads, 1U, kMostThreads);
-  if (threads > 1)
-    for (Job& job : jobs_) job.parts = std::make_unique<BlockQueue::Part[]>(threads);
+  for (Job& job : jobs_) job.parts = std::make_unique<BlockQueue::Part[]>(threads + kGuests);
   for (unsigned i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
 }
 
@@ -105,22 +105,40 @@ bool WorkerPool::anyone_wants_help() const {
   return false;
 }
 
-bool WorkerPool::help_someone() {
+WorkerPool::Job* WorkerPool::most_urgent(bool guest, std::int32_t than) {
+  Job* found = nullptr;
   for (std::uint32_t rest = used_.load(std::memory_order_acquire); rest != 0; rest &= rest - 1) {
     Job& job = jobs_[static_cast<std::size_t>(std::countr_zero(rest))];
-    std::uint32_t seen = job.state.load(std::memory_order_relaxed);
-    while (places(seen) != 0) {
-      if (!job.state.compare_exchange_weak(seen, seen + kInside - kPlace + kNumber, std::memory_order_acquire))
-        continue;
-      job.work(job.data, number(seen));
-      // The job may have other work as soon as it is left, and a call for nothing does no harm there.
-      if (const std::uint32_t left = job.state.fetch_sub(kInside, std::memory_order_release);
-          inside(left) == 1 && places(left) == 0)
-        job.state.notify_all();
-      return true;
-    }
+    if (places(job.state.load(std::memory_order_acquire)) == 0) continue;
+    const std::int32_t priority = job.priority.load(std::memory_order_relaxed);
+    if (guest && (priority >= than || !job.takes_guests.load(std::memory_order_relaxed))) continue;
+    if (found == nullptr || priority < found->priority.load(std::memory_order_relaxed)) found = &job;
+  }
+  return found;
+}
+
+bool WorkerPool::join(Job& job) {
+  std::uint32_t seen = job.state.load(std::memory_order_relaxed);
+  while (places(seen) != 0) {
+    if (!job.state.compare_exchange_weak(seen, seen + kInside - kPlace + kNumber, std::memory_order_acquire)) continue;
+    job.work(job.data, number(seen));
+    // The job may have other work as soon as it is left, and a call for nothing does no harm there.
+    if (const std::uint32_t left = job.state.fetch_sub(kInside, std::memory_order_release);
+        inside(left) == 1 && places(left) == 0)
+      job.state.notify_all();
+    return true;
   }
   return false;
+}
+
+bool WorkerPool::help_someone() {
+  while (Job* job = most_urgent(false, 0))
+    if (join(*job)) return true;
+  return false;
+}
+
+void WorkerPool::help(std::int32_t than) {
+  while (Job* job = most_urgent(true, than)) join(*job);
 }
 
 void WorkerPool::work() {
@@ -148,9 +166,13 @@ WorkerPool::Job* WorkerPool::find_job() {
 
 void WorkerPool::work_on_grid(void* grid, unsigned thread) { work_on(*static_cast<Grid*>(grid), thread); }
 
-void WorkerPool::call_helpers(Job& job, void (*body)(void*, unsigned), void* data, unsigned helpers, bool wake) {
+void WorkerPool::call_helpers(Job& job, void (*body)(void*, unsigned), void* data, unsigned helpers, bool wake,
+                              std::int32_t priority, bool takes_guests) {
   job.work = body;
   job.data = data;
+  job.priority.store(priority, std::memory_order_relaxed);
+  job.takes_guests.store(takes_guests, std::memory_order_relaxed);
+  if (takes_guests) urgent_.fetch_add(1, std::memory_order_relaxed);
   job.state.store(helpers * kPlace + kNumber, std::memory_order_seq_cst);
   if (!wake || sleeping_.load(std::memory_order_seq_cst) == 0) return;
   bell_.fetch_add(1, std::memory_order_seq_cst);
@@ -163,22 +185,25 @@ void WorkerPool::call_helpers(Job& job, void (*body)(void*, unsigned), void* dat
 void WorkerPool::LateCall::consider(Grid& grid) {
   if (job != nullptr || std::chrono::steady_clock::now() < when) return;
   job = pool.find_job();
-  if (job != nullptr) pool.call_helpers(*job, work_on_grid, &grid, helpers, true);
+  if (job != nullptr) pool.call_helpers(*job, work_on_grid, &grid, helpers, true, grid.priority);
 }
 
 unsigned WorkerPool::run(Grid& grid, double seconds) {
   const bool worth = seconds == 0 || seconds > kWorthHelp;
   const auto helpers = static_cast<unsigned>(std::min<std::uint64_t>(workers_.size(), grid.blocks - 1));
-  Job* job = helpers != 0 && worth ? find_job() : nullptr;
+  // Blocks that wait for each other need their threads; nobody is lent to them.
+  const unsigned guests = grid.priority < 0 && !grid.one_by_one && grid.blocks > 1 ? kGuests : 0;
+  Job* job = helpers + guests != 0 && worth ? find_job() : nullptr;
   const bool in_order = grid.one_by_one || job == nullptr || grid.blocks > BlockQueue::kMostInParts;
   if (in_order)
     grid.queue.in_order(
         grid.blocks,
         grid.one_by_one ? 1 : std::clamp<std::uint64_t>(grid.blocks / (threads() * std::uint64_t{16}), 1, 64));
   else
-    grid.queue.in_parts(grid.blocks, job->parts.get(), helpers + 1);
+    grid.queue.in_parts(grid.blocks, job->parts.get(), helpers + 1, guests);
   if (job != nullptr) {
-    call_helpers(*job, work_on_grid, &grid, helpers, seconds == 0 || seconds > kWorthWaking);
+    call_helpers(*job, work_on_grid, &grid, helpers + guests, seconds == 0 || seconds > kWorthWaking, grid.priority,
+                 guests != 0);
     work_on(grid, 0);
   } else {
     LateCall late{*this, helpers, std::chrono::steady_clock::now() + kLate};
@@ -191,6 +216,7 @@ unsigned WorkerPool::run(Grid& grid, double seconds) {
 
 unsigned WorkerPool::dismiss_helpers(Job& job) {
   // Nobody joins any more; those inside finish what they have begun.
+  if (job.takes_guests.exchange(false, std::memory_order_relaxed)) urgent_.fetch_sub(1, std::memory_order_relaxed);
   std::uint32_t state = job.state.fetch_and(kField, std::memory_order_acquire);
   const std::uint32_t joined = number(state) - 1;
   state = inside(state);

@@ -29,8 +29,8 @@ class BlockQueue {
   };
   // One after the other in order, `chunk` at a time.
   void in_order(std::uint64_t blocks, std::uint64_t chunk);
-  // Contiguous parts for threads 0 to `threads` - 1.
-  void in_parts(std::uint64_t blocks, Part* parts, unsigned threads);
+  // Contiguous parts for threads 0 to `threads` - 1; there may be `guests` more, which have none of their own.
+  void in_parts(std::uint64_t blocks, Part* parts, unsigned threads, unsigned guests);
   // False when nothing is left.
   bool take(unsigned thread, BlockRange& range);
 
@@ -58,6 +58,10 @@ class WorkerPool {
   unsigned run(Grid& grid, double seconds);
   // Runs `piece` for the numbers below `pieces`, in any order, on all threads.
   void share(std::uint64_t pieces, const std::function<void(std::uint64_t)>& piece);
+  // Called between the blocks of a grid: works on grids that are more urgent, until none of theirs is left to begin.
+  void help_more_urgent(std::int32_t priority) {
+    if (urgent_.load(std::memory_order_relaxed) != 0) help(priority);
+  }
   [[nodiscard]] unsigned threads() const { return static_cast<unsigned>(workers_.size()) + 1; }
 
  private:
@@ -67,8 +71,12 @@ class WorkerPool {
     void (*work)(void* data, unsigned thread) = nullptr;
     void* data = nullptr;
     std::unique_ptr<BlockQueue::Part[]> parts;
+    std::atomic<std::int32_t> priority{0};  // lower is more urgent
+    std::atomic<bool> takes_guests{false};  // threads that leave another grid for a while
   };
   static constexpr std::size_t kJobs = 32;
+  // Places in urgent grids for threads that have begun another grid.
+  static constexpr unsigned kGuests = 8;
 
   friend struct Grid;
   // For a grid that is begun alone: its thread considers between blocks whether it takes too long.
@@ -82,15 +90,21 @@ class WorkerPool {
 
   void work();
   static void work_on_grid(void* grid, unsigned thread);
-  void call_helpers(Job& job, void (*body)(void*, unsigned), void* data, unsigned helpers, bool wake);
+  void call_helpers(Job& job, void (*body)(void*, unsigned), void* data, unsigned helpers, bool wake,
+                    std::int32_t priority = 0, bool takes_guests = false);
   // Waits for those inside; gives how many there were.
   unsigned dismiss_helpers(Job& job);
   bool help_someone();
+  void help(std::int32_t than);
+  // Of the jobs with a place the most urgent one; `guest`: among those that take guests and are below `than`.
+  Job* most_urgent(bool guest, std::int32_t than);
+  static bool join(Job& job);
   [[nodiscard]] bool anyone_wants_help() const;
   Job* find_job();
 
   std::array<Job, kJobs> jobs_;
-  std::atomic<std::uint32_t> used_{0};  // bit i: jobs_[i] has work
+  std::atomic<std::uint32_t> used_{0};    // bit i: jobs_[i] has work
+  std::atomic<std::uint32_t> urgent_{0};  // jobs that take guests
   alignas(64) std::atomic<std::uint32_t> sleeping_{0}, bell_{0};
   std::atomic<bool> stop_{false};
   std::vector<std::thread> workers_;
