@@ -32,6 +32,7 @@ bool ParserBase::fail(ErrorId id, std::string what, std::size_t offset, std::str
 
 bool ParserBase::unknown_directive(std::string_view word, std::size_t offset, std::span<const std::string_view> known,
                                    const char* where) {
+  met_unknown_ = true;
   return fail(ErrorId::ptx_syntax, "unknown directive '." + std::string(word) + "'" + where, offset,
               directive_hint(known, word));
 }

@@ -152,7 +152,7 @@ bool BodyParser::prototype(std::string_view word) {
   if (!name(name_word, "the prototype")) return false;
   if (cursor_.peek() == '(' && !parameters(p.params)) return false;
   while (cursor_.peek() == '.') {  // .noreturn
-    cursor_.dotted();
+    if (cursor_.dotted().empty()) return syntax("a directive's name is due");
   }
   body_.prototypes.insert_or_assign(std::string(word), std::move(p));
   return expect(';');

@@ -54,7 +54,14 @@ class ModuleParser : ParserBase {
     if (word == "pragma") return pragma();
     if (word == "alias") return alias();
     if (is_later() && !contains(module_directives(), word)) return skip(word, begin);
-    return declaration(word, begin);
+    const Cursor before = cursor_;
+    if (declaration(word, begin)) return true;
+    // What a later version added to declarations takes one with it, not the module.
+    if (!is_later() || !met_unknown_) return false;
+    error_.reset();
+    met_unknown_ = false;
+    cursor_ = before;
+    return skip(word, begin);
   }
 
   [[nodiscard]] bool is_later() const { return is_newer(module_.version_major, module_.version_minor); }

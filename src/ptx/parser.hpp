@@ -48,6 +48,7 @@ class ParserBase {
   std::string_view text_;
   const std::string& file_;
   std::optional<Diag> error_;
+  bool met_unknown_ = false;  // the error is an unknown directive
   TextMark mark_;
 
  private:
