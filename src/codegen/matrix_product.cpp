@@ -88,11 +88,26 @@ const Tables& tables_of(u64 packed) {
 constexpr unsigned kMostFactors = 32 * 16, kMostResults = 256;
 constexpr i32 kNothing = -30000;  // exponent of a zero
 
-// Signed significands, and exponents of their leading bits; subnormal numbers are not normalised.
+// Signed significands, and exponents of their leading bits; subnormal numbers are not normalised. `value` is the
+// number itself, and the exponents of those that are no zero lie in [least, most].
 struct Factors {
   alignas(64) i32 size[kMostFactors];
   alignas(64) i32 exponent[kMostFactors];
+  alignas(64) float value[kMostFactors];
+  i32 least = 0, most = 0;
 };
+
+// Eight of a row at a time.
+constexpr unsigned kWidth = 8;
+// NOLINTBEGIN(modernize-use-using): an alias drops the attributes
+typedef i32 Ints __attribute__((vector_size(4 * kWidth), aligned(4), may_alias));
+typedef u32 Bits __attribute__((vector_size(4 * kWidth), aligned(4), may_alias));
+typedef float Reals __attribute__((vector_size(4 * kWidth), aligned(4), may_alias));
+typedef i32 HalfInts __attribute__((vector_size(2 * kWidth), aligned(4), may_alias));
+typedef float HalfReals __attribute__((vector_size(2 * kWidth), aligned(4), may_alias));
+typedef std::int64_t HalfLongs __attribute__((vector_size(4 * kWidth), aligned(8), may_alias));
+typedef double HalfDoubles __attribute__((vector_size(4 * kWidth), aligned(8), may_alias));
+// NOLINTEND(modernize-use-using)
 
 template <class T>
 WARPLOOM_MATRIX_PART void gather(const std::vector<u16>& places, const void* registers, T* out) {
@@ -105,16 +120,27 @@ WARPLOOM_MATRIX_PART bool split(const u32* raw, std::size_t n, unsigned exponent
                                 Factors& out) {
   const u32 top = (1U << exponent_bits) - 1, mask = (1U << fraction) - 1;
   const i32 bias = static_cast<i32>(top >> 1);
-  u32 special = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const u32 x = raw[i], e = x >> fraction & top, m = x & mask;
-    special |= static_cast<u32>(e == top);
-    const auto size = static_cast<i32>(e == 0 ? m : m | (mask + 1));
-    const i32 sign = -static_cast<i32>(x >> (fraction + exponent_bits) & 1);
-    out.size[i] = (size ^ sign) - sign;
-    out.exponent[i] = size == 0 ? kNothing : std::max(static_cast<i32>(e), 1) - bias;
+  Ints special = {}, least = Ints{} + (1 << 20), most = Ints{} + kNothing;
+  for (std::size_t i = 0; i < n; i += kWidth) {
+    const Bits x = *reinterpret_cast<const Bits*>(raw + i), e = x >> fraction & top, m = x & mask;
+    special |= e == top;
+    const Ints whole = reinterpret_cast<Ints>(e == 0 ? m : m | (mask + 1)), zero = whole == 0;
+    const Ints sign = -reinterpret_cast<Ints>(x >> (fraction + exponent_bits) & 1);
+    const Ints size = (whole ^ sign) - sign;
+    const Ints exponent = reinterpret_cast<Ints>(e == 0 ? Bits{} + 1 : e) - bias;
+    const Ints low = zero ? Ints{} + (1 << 20) : exponent, high = zero ? Ints{} + kNothing : exponent;
+    least = low < least ? low : least, most = high > most ? high : most;
+    *reinterpret_cast<Ints*>(out.size + i) = size;
+    *reinterpret_cast<Ints*>(out.exponent + i) = high;
+    const Reals power = reinterpret_cast<Reals>((exponent - static_cast<i32>(fraction) + 127) << 23);
+    *reinterpret_cast<Reals*>(out.value + i) = exponent_bits == 8 ? reinterpret_cast<Reals>(x << (23 - fraction))
+                                                                  : __builtin_convertvector(size, Reals) * power;
   }
-  return special == 0;
+  out.least = least[0], out.most = most[0];
+  i32 any = 0;
+  for (unsigned j = 0; j < kWidth; ++j)
+    out.least = std::min(out.least, least[j]), out.most = std::max(out.most, most[j]), any |= special[j];
+  return any == 0;
 }
 
 WARPLOOM_MATRIX_PART double power_of_two(i32 e) { return std::bit_cast<double>(static_cast<u64>(e + 1023) << 52); }
@@ -144,7 +170,6 @@ WARPLOOM_MATRIX_PART float to_float(double v) {
 WARPLOOM_MATRIX_PART void add_group(const i32* a_size, const i32* a_exponent, const Factors& b, const unsigned* order,
                                     unsigned count, unsigned columns, unsigned column, int product_shift,
                                     const i32* c_size, const i32* c_exponent, double* out) {
-  constexpr unsigned kWidth = 8;
   alignas(32) i32 top[kWidth], sum[kWidth], more[kWidth] = {};
   for (unsigned j = 0; j < kWidth; ++j) top[j] = c_exponent[j];
   for (unsigned k = 0; k < count; ++k) {
@@ -172,6 +197,41 @@ WARPLOOM_MATRIX_PART void add_group(const i32* a_size, const i32* a_exponent, co
   for (unsigned j = 0; j < kWidth; ++j) {
     const i32 last = std::max(top[j], -900) - isa::ref::kDotBits;
     out[j] = (static_cast<double>(sum[j]) + static_cast<double>(more[j])) * power_of_two(last);
+  }
+}
+
+// The same where products are exact as f32: add_group() cuts each off at a place that the largest of them sets, which
+// for a number is a conversion to an integer. Exponents of products lie in [-100, 120]. `b_value` and `b_exponent` are
+// rows of `columns`.
+WARPLOOM_MATRIX_PART void add_numbers(const float* a_value, const i32* a_exponent, const float* b_value,
+                                      const i32* b_exponent, unsigned count, unsigned columns, const i32* c_size,
+                                      const i32* c_exponent, double* out) {
+  const Ints c_top = *reinterpret_cast<const Ints*>(c_exponent);
+  Ints top = c_top;
+  for (unsigned k = 0; k < count; ++k, b_exponent += columns) {
+    const Ints e = *reinterpret_cast<const Ints*>(b_exponent) + a_exponent[k];
+    top = e > top ? e : top;
+  }
+  const Ints places = isa::ref::kDotBits + 127 - top;
+  const Reals scale = reinterpret_cast<Reals>((places > 254 ? Ints{} + 254 : places) << 23);
+  Ints sum = *reinterpret_cast<const Ints*>(c_size), more = {};
+  const Ints sign = sum >> 31, far = top - c_top, down = far > 31 ? Ints{} + 31 : far;
+  sum = ((((sum ^ sign) - sign) << 2 >> down) ^ sign) - sign;
+  for (unsigned k = 0; k < count; k += 2, b_value += std::size_t{2} * columns) {
+    const Reals even = *reinterpret_cast<const Reals*>(b_value) * a_value[k];
+    const Reals odd = *reinterpret_cast<const Reals*>(b_value + columns) * a_value[k + 1];
+    sum += __builtin_convertvector(even * scale, Ints);
+    more += __builtin_convertvector(odd * scale, Ints);
+  }
+  alignas(32) i32 sums[kWidth], others[kWidth], tops[kWidth];
+  *reinterpret_cast<Ints*>(sums) = sum, *reinterpret_cast<Ints*>(others) = more, *reinterpret_cast<Ints*>(tops) = top;
+  for (unsigned j = 0; j < kWidth; j += kWidth / 2) {
+    const auto half = [&](const i32* from) { return *reinterpret_cast<const HalfInts*>(from + j); };
+    const HalfInts most = half(tops), last = (most > -900 ? most : HalfInts{} - 900) - isa::ref::kDotBits;
+    const HalfLongs power = __builtin_convertvector(last + 1023, HalfLongs) << 52;
+    *reinterpret_cast<HalfDoubles*>(out + j) =
+        (__builtin_convertvector(half(sums), HalfDoubles) + __builtin_convertvector(half(others), HalfDoubles)) *
+        reinterpret_cast<HalfDoubles>(power);
   }
 }
 
@@ -260,6 +320,7 @@ WARPLOOM_MATRIX_PART bool multiply_floats(const Tables& t, void* d, const void* 
         c_size[i] = (old[i] & 0x8000) != 0 ? -size : size;
         c_exponent[i] = -14;
       }
+  const bool exact = !bytes && fa.most + fb.most <= 120 && fa.least + fb.least >= -100;
   const int product_shift = isa::ref::kDotBits - 2 * fraction;
   unsigned order[64];
   unsigned group = f.a != Type::tf32 ? 16 : f.warp ? 4 : 8;
@@ -277,13 +338,27 @@ WARPLOOM_MATRIX_PART bool multiply_floats(const Tables& t, void* d, const void* 
     for (unsigned column = 0; column < n; column += 8) {
       const std::size_t at = std::size_t{row} * n + column;
       alignas(64) i32 size[8], exponent[8];
-      alignas(64) double sums[8];
+      alignas(64) double sums[8] = {};
       const i32 *from_size = bytes ? kZeros.data() : c_size + at,
                 *from_exponent = bytes ? kNone.data() : c_exponent + at;
       for (unsigned first = 0; first < k; first += group) {
         const unsigned last = std::min(first + group, k);
-        add_group(fa.size + std::size_t{row} * k, fa.exponent + std::size_t{row} * k, fb, order + first, last - first,
-                  n, column, product_shift, from_size, from_exponent, sums);
+        const std::size_t begin = std::size_t{row} * k;
+        const float* values = fb.value + std::size_t{first} * n + column;
+        const i32* exponents = fb.exponent + std::size_t{first} * n + column;
+        const auto add = [&](unsigned wide, unsigned long_) __attribute__((always_inline)) {
+          add_numbers(fa.value + begin + first, fa.exponent + begin + first, values, exponents, long_, wide, from_size,
+                      from_exponent, sums);
+        };
+        if (exact && n == 8 && last - first == 16)
+          add(8, 16);
+        else if (exact && n == 16 && last - first == 16)
+          add(16, 16);
+        else if (exact)
+          add(n, last - first);
+        else
+          add_group(fa.size + begin, fa.exponent + begin, fb, order + first, last - first, n, column, product_shift,
+                    from_size, from_exponent, sums);
         if (last == k) break;
         for (unsigned j = 0; j < 8; ++j) {
           // An f16 sum of bytes is rounded to f16 in between.
@@ -303,6 +378,22 @@ WARPLOOM_MATRIX_PART bool multiply_floats(const Tables& t, void* d, const void* 
           exponent[j] = part == 0 ? kNothing : static_cast<i32>(std::max(e, 1U)) - 127;
         }
         from_size = size, from_exponent = exponent;
+      }
+      // An f32 is cut off; not so below its normal numbers, where a zero is positive.
+      if (!half_out) {
+        HalfLongs small = {};
+        alignas(32) float cut[8];
+        for (unsigned j = 0; j < 8; j += 4) {
+          const HalfLongs words = *reinterpret_cast<const HalfLongs*>(sums + j);
+          small |= (words & std::int64_t{0x7fffffffffffffff}) < std::bit_cast<std::int64_t>(0x1p-126);
+          *reinterpret_cast<HalfReals*>(cut + j) =
+              __builtin_convertvector(reinterpret_cast<HalfDoubles>(words & ~std::int64_t{0x1fffffff}), HalfReals);
+        }
+        if ((small[0] | small[1] | small[2] | small[3]) == 0) {
+          for (unsigned j = 0; j < 8; ++j)
+            results[at + j] = std::bit_cast<u32>(bytes ? cut[j] + c_float[at + j] : cut[j]);
+          continue;
+        }
       }
       for (unsigned j = 0; j < 8; ++j) {
         if (half_out && bytes) {
