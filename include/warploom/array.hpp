@@ -45,8 +45,8 @@ class WARPLOOM_API Memory {
 /// while work that uses it is queued is safe: the memory goes back when that work has finished.
 ///
 /// Copies without a stream run on the default stream and return when they are done. Copies with a stream return at
-/// once: the host memory must then stay as it is until the stream has reached the copy (as cuMemcpyHtoDAsync with
-/// pinned memory). A moved-from array has size 0 and throws invalid_handle when used.
+/// once when the host memory is pinned, which must then stay as it is until the stream has reached the copy; with other
+/// host memory they wait as cuMemcpyAsync does. A moved-from array has size 0 and throws invalid_handle when used.
 template <class T>
 class DeviceArray {
   static_assert(std::is_trivially_copyable_v<T>, "elements of device memory are copied as bytes");

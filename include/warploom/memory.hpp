@@ -19,7 +19,7 @@ struct HostRangeState;
 /// overlap. Runs on the default stream, after the work queued so far on blocking streams, and returns when done. Throws
 /// invalid_value for a null address, and for a range of device addresses that is not inside one allocation.
 WARPLOOM_API void copy(const Device& device, void* to, const void* from, std::size_t bytes);
-/// The same, queued on a stream; returns at once. The memory must stay as it is until the stream has reached the copy.
+/// The same, queued. Pinned memory must stay until the stream has reached the copy; with pageable memory it may wait.
 WARPLOOM_API void copy(const Stream& stream, void* to, const void* from, std::size_t bytes);
 
 /// Repeats an element of `element_bytes` bytes `count` times from `to` on (cuMemsetD8 and its siblings). Otherwise as

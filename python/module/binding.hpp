@@ -62,8 +62,14 @@ struct PyDevice {
 };
 
 struct PyStream {
+  explicit PyStream(Stream made) : stream(std::move(made)), handle(stream->handle()) {}
+  PyStream(Stream made, std::uint64_t number) : stream(std::move(made)), handle(number) {}
   Held<Stream> stream;
-  std::uint64_t handle = 0;  // 0: the default stream
+  std::uint64_t handle;  // 0: the default stream
+};
+
+struct PyGraph {
+  Held<Graph> graph;
 };
 
 struct PyEvent {
@@ -99,6 +105,8 @@ void register_error(nb::module_& m);
 void register_device(nb::module_& m);
 void register_memory(nb::module_& m);
 void register_stream(nb::module_& m);
+void register_graph(nb::module_& m);
+void register_dlpack(nb::module_& m);
 void register_kernel(nb::module_& m);
 void register_array(nb::module_& m);
 void register_host_buffer(nb::module_& m);

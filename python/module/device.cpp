@@ -87,8 +87,9 @@ OpenDevices& open_devices() {
 }
 
 PyDevice open(std::string_view name, unsigned threads, std::string profile, bool deterministic, bool unoptimised,
-              std::uint64_t memory_limit) {
+              std::uint64_t memory_limit, bool per_thread_default_stream) {
   DeviceOptions options;
+  options.per_thread_default_stream = per_thread_default_stream;
   options.threads = threads;
   options.profile = std::move(profile);
   options.deterministic = deterministic;
@@ -138,7 +139,8 @@ void fill_elements(const PyDevice& self, std::uint64_t to, std::uint64_t value, 
 void register_device(nb::module_& m) {
   nb::class_<PyDevice>(m, "Device", "A device and its context; it closes with the last object made on it.")
       .def_static("open", &open, "name"_a = "cpu", nb::kw_only(), "threads"_a = 0, "profile"_a = "h200",
-                  "deterministic"_a = false, "unoptimised"_a = false, "memory_limit"_a = 0, Unlocked(),
+                  "deterministic"_a = false, "unoptimised"_a = false, "memory_limit"_a = 0,
+                  "per_thread_default_stream"_a = false, Unlocked(),
                   "Opens a device; 0 threads: one for each core; memory_limit in bytes, 0: the profile's. Environment "
                   "variables WARPLOOM_* override the fields they name.")
       .def_static("profiles", &Device::profiles, "Names of the GPUs that a device can model.")
@@ -188,9 +190,18 @@ void register_device(nb::module_& m) {
           "reset", [](const PyDevice& self) { self.device().reset(); }, Unlocked(),
           "Frees all memory, forgets errors; what was made before raises when used.")
       .def_prop_ro(
-          "default_stream",
-          [](const PyDevice& self) { return PyStream{Held<Stream>(self.device().default_stream()), 0}; },
-          "The legacy default stream; its handle is 0.")
+          "default_stream", [](const PyDevice& self) { return PyStream(self.device().default_stream(), 0); },
+          "The stream of calls that are given none; its handle is 0.")
+      .def_prop_ro(
+          "legacy_stream", [](const PyDevice& self) { return PyStream(self.device().legacy_stream()); },
+          "The legacy default stream; its handle is 1.")
+      .def_prop_ro(
+          "per_thread_stream", [](const PyDevice& self) { return PyStream(self.device().per_thread_stream()); },
+          "The calling thread's own default stream.")
+      .def(
+          "external_stream",
+          [](const PyDevice& self, std::uint64_t handle) { return PyStream(self.device().external_stream(handle)); },
+          "handle"_a, "The stream with a handle; it is not kept.")
       .def("copy", &copy_bytes, "dst"_a, "src"_a, "nbytes"_a, "stream"_a = nb::none(), Unlocked(),
            "Copies bytes between addresses of host or device. Without a stream, or with the default stream, it returns "
            "when done; with another it is queued, and the memory must stay as it is until then.")

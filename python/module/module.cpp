@@ -11,6 +11,8 @@ NB_MODULE(_core, m) {
   register_device(m);
   register_memory(m);
   register_stream(m);
+  register_graph(m);
+  register_dlpack(m);
   register_kernel(m);
   register_array(m);
   register_host_buffer(m);

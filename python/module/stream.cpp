@@ -1,8 +1,10 @@
 // _core.Stream and _core.Event, and the calls of Python functions from a stream.
-#include <atomic>
+#include <nanobind/stl/string.h>
+
 #include <stdexcept>
 
 #include "binding.hpp"
+#include "host_function.hpp"
 
 namespace warploom::python {
 namespace {
@@ -39,15 +41,17 @@ class HostFunction {
   PyObject* function_;
 };
 
-std::uint64_t next_handle() {
-  static std::atomic<std::uint64_t> next{0x100};  // CUDA reserves the lowest numbers for its default streams
-  return next.fetch_add(1, std::memory_order_relaxed);
+void host_function(const PyStream& self, nb::callable function) {
+  auto call = host_function_of(std::move(function));
+  const WithoutGil unlocked;
+  self.stream->host_function(std::move(call));
 }
 
-void host_function(const PyStream& self, nb::callable function) {
-  auto shared = std::make_shared<HostFunction>(std::move(function));
-  const WithoutGil unlocked;
-  self.stream->host_function([shared = std::move(shared)] { (*shared)(); });
+CaptureMode capture_mode(const std::string& name) {
+  if (name == "global") return CaptureMode::global;
+  if (name == "thread_local") return CaptureMode::this_thread;
+  if (name == "relaxed") return CaptureMode::relaxed;
+  throw nb::value_error("a capture mode is \"global\", \"thread_local\" or \"relaxed\"");
 }
 
 void record(const PyEvent& self, const PyStream* stream) {
@@ -59,7 +63,19 @@ void record(const PyEvent& self, const PyStream* stream) {
 
 }  // namespace
 
+std::function<void()> host_function_of(nb::callable function) {
+  auto shared = std::make_shared<HostFunction>(std::move(function));
+  return [shared = std::move(shared)] { (*shared)(); };
+}
+
 void register_stream(nb::module_& m) {
+  m.def(
+      "exchange_capture_mode",
+      [](const std::string& mode) {
+        static constexpr const char* names[] = {"global", "thread_local", "relaxed"};
+        return names[static_cast<std::size_t>(exchange_capture_mode(capture_mode(mode)))];
+      },
+      "mode"_a, "Sets the calling thread's capture mode and gives the one before.");
   nb::class_<PyEvent>(m, "Event", "A point in a stream's work (cuEventCreate).")
       .def(
           "__init__",
@@ -84,10 +100,28 @@ void register_stream(nb::module_& m) {
       .def(
           "__init__",
           [](PyStream* self, const PyDevice& device, bool blocking, int priority) {
-            new (self) PyStream{Held<Stream>(Stream(device.device(), {blocking, priority})), next_handle()};
+            new (self) PyStream(Stream(device.device(), {blocking, priority}));
           },
-          "device"_a, "blocking"_a = true, "priority"_a = 0)
-      .def_ro("handle", &PyStream::handle, "A number of its own for each stream; 0 for the default stream.")
+          "device"_a, "blocking"_a = true, "priority"_a = 0,
+          "blocking=False: the legacy default stream does not wait for it. priority: from -5, the most urgent, to 0.")
+      .def_ro("handle", &PyStream::handle,
+              "A number of its own for each stream; 0 for the default stream, 1 for the legacy default stream.")
+      .def(
+          "begin_capture",
+          [](const PyStream& self, const std::string& mode) { self.stream->begin_capture(capture_mode(mode)); },
+          "mode"_a = "relaxed", "From now on work becomes nodes of a graph (cuStreamBeginCapture).")
+      .def(
+          "end_capture", [](const PyStream& self) { return PyGraph{Held<Graph>(self.stream->end_capture())}; },
+          "The graph of what was captured (cuStreamEndCapture).")
+      .def(
+          "add_graph", [](const PyStream& self, const PyGraph& graph) { self.stream->add_graph(*graph.graph); },
+          "graph"_a, "Adds another graph to the capture, as one node.")
+      .def_prop_ro(
+          "capture_status", [](const PyStream& self) { return static_cast<int>(self.stream->capture_status()); },
+          "0: not being captured, 1: being captured, 2: the capture has been invalidated.")
+      .def_prop_ro(
+          "capture_id", [](const PyStream& self) { return self.stream->capture_id(); },
+          "A number of the capture; 0 without one.")
       .def_prop_ro("blocking", [](const PyStream& self) { return self.stream->blocking(); })
       .def_prop_ro("priority", [](const PyStream& self) { return self.stream->priority(); })
       .def(

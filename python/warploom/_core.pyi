@@ -72,6 +72,7 @@ class Device:
         deterministic: bool = False,
         unoptimised: bool = False,
         memory_limit: int = 0,
+        per_thread_default_stream: bool = False,
     ) -> Device:
         """Opens a device; 0 threads: one for each core; memory_limit in bytes, 0: the profile's.
 
@@ -122,7 +123,18 @@ class Device:
 
     @property
     def default_stream(self) -> Stream:
-        """The legacy default stream; its handle is 0."""
+        """The stream of calls that are given none; its handle is 0."""
+
+    @property
+    def legacy_stream(self) -> Stream:
+        """The legacy default stream; its handle is 1."""
+
+    @property
+    def per_thread_stream(self) -> Stream:
+        """The calling thread's own default stream."""
+
+    def external_stream(self, handle: int) -> Stream:
+        """The stream with a handle; it is not kept."""
 
     def copy(self, dst: int, src: int, nbytes: int, stream: Optional[Stream] = None) -> None:
         """Copies bytes between addresses of host or device.
@@ -177,7 +189,27 @@ class Stream:
     def __init__(self, device: Device, blocking: bool = True, priority: int = 0) -> None: ...
     @property
     def handle(self) -> int:
-        """A number of its own for each stream; 0 for the default stream."""
+        """A number of its own for each stream; 0 for the default stream, 1 for the legacy default stream."""
+
+    def begin_capture(self, mode: str = "relaxed") -> None:
+        """From now on work becomes nodes of a graph (cuStreamBeginCapture).
+
+        The mode is "global", "thread_local" or "relaxed".
+        """
+
+    def end_capture(self) -> Graph:
+        """The graph of what was captured (cuStreamEndCapture)."""
+
+    def add_graph(self, graph: Graph) -> None:
+        """Adds another graph to the capture, as one node."""
+
+    @property
+    def capture_status(self) -> int:
+        """0: not being captured, 1: being captured, 2: the capture has been invalidated."""
+
+    @property
+    def capture_id(self) -> int:
+        """A number of the capture; 0 without one."""
 
     @property
     def blocking(self) -> bool:
@@ -185,7 +217,7 @@ class Stream:
 
     @property
     def priority(self) -> int:
-        """Lower is more urgent; a hint that the CPU device does not use."""
+        """From -5, the most urgent, to 0."""
 
     def synchronize(self) -> None:
         """Waits for all work queued so far; raises the error of asynchronous work, if there was one."""
@@ -201,6 +233,82 @@ class Stream:
 
         It must not wait for the device; an exception in it becomes host_function_failed at the next synchronising call.
         """
+
+class Graph:
+    """Device work and what waits for what (cuGraphCreate). Nodes are numbered from 0."""
+
+    def __init__(self, device: Device) -> None: ...
+    def __len__(self) -> int: ...
+    def kind(self, node: int) -> str:
+        """What a node does: kernel, copy, fill, host, graph, empty, event_record or event_wait."""
+
+    def dependencies(self, node: int) -> list[int]:
+        """The nodes that a node waits for."""
+
+    def to_dot(self) -> str:
+        """Nodes and edges in the language of Graphviz."""
+
+    def child(self, after: Sequence[int], graph: Graph) -> int:
+        """Adds all of another graph as one node."""
+
+    def empty(self, after: Sequence[int]) -> int:
+        """Adds a node for others to wait for."""
+
+    def copy(self, after: Sequence[int], dst: int, src: int, nbytes: int) -> int:
+        """Adds a copy between addresses of host or device."""
+
+    def host_function(self, after: Sequence[int], function: Callable[[], object]) -> int:
+        """Adds a call of function(), under the rules of Stream.host_function."""
+
+    def record(self, after: Sequence[int], event: Event) -> int:
+        """Adds a record of an event, which is reached when the whole graph has run."""
+
+    def wait(self, after: Sequence[int], event: Event) -> int:
+        """Has each launch wait for what the event has captured then."""
+
+    def instantiate(self) -> GraphExec:
+        """The graph as it is now, made ready to be launched (cuGraphInstantiate)."""
+
+class GraphExec:
+    """An instantiated graph (cuGraphLaunch)."""
+
+    def launch(self, stream: Optional[Stream] = None) -> None:
+        """Queues one run of all nodes on the stream, or on the default stream."""
+
+    def update(self, graph: Graph) -> tuple[int, int]:
+        """(result, node) of cuGraphExecUpdate: 0 when later launches do what the graph says, else nothing changes."""
+
+    def enable(self, node: int, on: bool) -> None:
+        """Switches a kernel, copy or fill on or off in later launches."""
+
+    def enabled(self, node: int) -> bool:
+        """Whether the node is on."""
+
+    def set_copy(self, node: int, dst: int, src: int, nbytes: int) -> None:
+        """Another copy for a node, in later launches."""
+
+def exchange_capture_mode(mode: str) -> str:
+    """Sets the calling thread's capture mode and gives the one before."""
+
+class DlpackOwner:
+    """The memory of a DLPack tensor of another library; it goes back with this."""
+
+def dlpack_export(
+    owner: object,
+    address: int,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    code: int,
+    bits: int,
+    device_type: int,
+    device_number: int,
+    versioned: bool,
+    flags: int,
+) -> object:
+    """A DLPack capsule for memory that owner keeps; strides in elements, code and bits as DLDataType's."""
+
+def dlpack_import(capsule: object) -> dict[str, object]:
+    """Takes a DLPack capsule: a dict of what it holds, and owner, which keeps the memory. BufferError otherwise."""
 
 class Module:
     """Loaded PTX."""

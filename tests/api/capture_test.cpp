@@ -64,6 +64,7 @@ TEST_F(Captures, RecordInsteadOfRunning) {
 }
 
 TEST_F(Captures, ForkAndJoinByEvents) {
+  // [capture]
   const Event fork(device), join(device);
   stream.begin_capture();
   add(stream, 1);
@@ -77,6 +78,7 @@ TEST_F(Captures, ForkAndJoinByEvents) {
   stream.wait(join);
   add(stream, 4);
   const Graph graph = stream.end_capture();
+  // [/capture]
   EXPECT_EQ(other.capture_status(), CaptureStatus::none);
   ASSERT_EQ(graph.size(), 4u);
   const auto indices = [&](std::uint32_t node) {

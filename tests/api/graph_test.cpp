@@ -242,12 +242,14 @@ TEST_F(Graphs, ChangeSingleNodes) {
   const GraphNode out = graph.copy({set}, back.data(), array.data(), 8);
   const GraphNode add = graph.launch({out}, append, {1, 1}, &log, 1);
   const GraphNode call = graph.host_function({add}, [&] { log.push_back(2); });
+  // [change]
   const GraphExec exec = graph.instantiate();
   exec.set_copy(in, array.data(), source2.data(), 8);
   exec.set_fill(set, array.data(), &eight, 4, 1);
   exec.set_launch(add, append, {1, 1}, &log, 3);
   exec.set_host_function(call, [&] { log.push_back(4); });
   exec.launch();
+  // [/change]
   device.synchronize();
   EXPECT_EQ(back, (std::vector{8, 4}));
   EXPECT_EQ(log, (std::vector{3, 4}));

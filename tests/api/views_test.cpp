@@ -185,6 +185,7 @@ TEST_F(NdArrays, AreArgumentsOfKernels) {
   CompileOptions options;
   options.include_dirs = {WARPLOOM_INCLUDE};
   options.arguments = {"-std=c++20"};
+  // [kernel]
   const Module module = device.compile(R"(
 #include "warploom/view.hpp"
 using warploom::ArrayView;
@@ -194,12 +195,15 @@ extern "C" __global__ void turn(ArrayView<const int, 2> in, ArrayView<int, 2> ou
 }
 )",
                                        options, "turn.cu");
+  // [/kernel]
   const Kernel turn = module.kernel("turn");
+  // [views]
   const Ints data = counted(6);
   const NdArray<int, 2> in(device, ArrayView<const int, 2>(data.data(), {2, 3})), out(device, {3, 2});
   turn.launch({2, 32}, in, out);
   Ints back(6);
   out.copy_to(ArrayView<int, 2>(back.data(), {3, 2}));
+  // [/views]
   EXPECT_EQ(back, (Ints{0, 30, 10, 40, 20, 50}));
   const ArrayView<const int, 2> lower = in.view().slice(0, 1, 2);
   turn.launch({1, 32}, lower, out.view());

@@ -205,3 +205,108 @@ def test_an_imported_stream_is_waited_for_first(gate):
     assert not end.query() and taken.stream.external
     cuda.as_cuda_array(array)
     assert end.query()
+
+
+def test_streams_have_priorities():
+    assert cuda.stream().priority == 0
+    assert cuda.stream(priority=-3).priority == -3
+    assert cuda.stream(priority=-100).priority == -5 and cuda.stream(priority=7).priority == 0
+    assert cuda.default_stream().priority == 0
+
+
+def test_streams_that_do_not_block_go_past_the_default_stream(gate):
+    apart, blocking = cuda.stream(blocking=False), cuda.stream()
+    pinned = cuda.pinned_array(4, np.int32)
+    array = cuda.to_device(np.arange(4, dtype=np.int32))
+    hold(cuda.legacy_default_stream(), gate)
+    array.copy_to_host(pinned, stream=apart)
+    apart.synchronize()
+    assert pinned.tolist() == [0, 1, 2, 3]
+    done = cuda.event()
+    done.record(blocking)
+    assert not done.query()
+    gate.set()
+    done.synchronize()
+
+
+def test_handles_of_other_libraries_find_their_stream(gate):
+    stream = cuda.stream()
+    same = cuda.external_stream(int(stream))
+    hold(same, gate)
+    event = cuda.event()
+    event.record(stream)
+    assert not event.query()
+    gate.set()
+    same.synchronize()
+    assert event.query()
+    with pytest.raises(CudaAPIError) as unknown:
+        cuda.external_stream(4711).synchronize()
+    assert unknown.value.code == 400
+
+
+def test_a_host_function_gets_its_argument_and_reports_exceptions():
+    got = []
+    stream = cuda.stream()
+    stream.launch_host_func(got.append, 5)
+    stream.synchronize()
+    assert got == [5]
+    stream.launch_host_func(lambda _: 1 / 0)
+    with pytest.raises(CudaAPIError, match="division"):
+        stream.synchronize()
+
+
+def test_a_large_copy_of_pageable_memory_warns():
+    from warploom.cuda.core.errors import NumbaPerformanceWarning
+
+    stream = cuda.stream()
+    host = np.zeros(1 << 16, dtype=np.int64)
+    array = cuda.to_device(host)
+    with pytest.warns(NumbaPerformanceWarning, match="not pinned"):
+        array.copy_to_device(host, stream=stream)
+    with pytest.warns(NumbaPerformanceWarning, match="waits for the stream"):
+        array.copy_to_host(host, stream=stream)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        array.copy_to_device(host)
+        array[:100].copy_to_device(host[:100], stream=stream)
+        with cuda.pinned(host):
+            array.copy_to_device(host, stream=stream)
+            stream.synchronize()
+
+
+PER_THREAD = """
+import threading
+import numpy as np
+from warploom import cuda
+
+array = cuda.to_device(np.arange(4))
+opened = threading.Event()
+cuda.default_stream().add_callback(lambda *_: opened.wait(60))
+done = cuda.event()
+done.record()
+assert not done.query()
+
+def other():
+    # The default stream of this thread is another one.
+    assert array.copy_to_host().tolist() == [0, 1, 2, 3]
+
+thread = threading.Thread(target=other)
+thread.start()
+thread.join()
+assert not done.query()
+opened.set()
+cuda.synchronize()
+assert done.query()
+print("passed")
+"""
+
+
+def test_default_streams_of_threads():
+    import os
+    import subprocess
+    import sys
+
+    environment = dict(os.environ, NUMBA_CUDA_PER_THREAD_DEFAULT_STREAM="1")
+    done = subprocess.run([sys.executable, "-c", PER_THREAD], env=environment, capture_output=True, text=True,
+                          timeout=300)
+    assert done.stdout.strip() == "passed", done.stderr

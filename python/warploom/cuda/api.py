@@ -12,18 +12,20 @@ from warploom.cuda.core import config
 
 from .cudadrv import _geometry, devicearray, devices
 from .cudadrv import driver as _driver
+from .cudadrv._dlpack import from_dlpack
+from .cudadrv._graphs import Graph, GraphBuilder
 from .cudadrv._memory import MemoryPointer
 from .cudadrv._streams import Event, Stream
 from .cudadrv._streams import event_elapsed_time as _elapsed
 
 __all__ = [
-    "as_cuda_array", "close", "cuda_error", "current_context", "default_stream", "defer_cleanup", "detect",
-    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
-    "from_cuda_array_interface", "get_current_device", "gpus", "is_available", "is_bfloat16_supported",
-    "is_cuda_array", "is_float16_supported", "is_fp8_supported", "is_supported_version", "legacy_default_stream",
-    "list_devices", "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array",
-    "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start", "profile_stop",
-    "profiling", "require_context", "select_device", "stream", "synchronize", "to_device",
+    "Graph", "GraphBuilder", "as_cuda_array", "close", "cuda_error", "current_context", "default_stream",
+    "defer_cleanup", "detect", "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
+    "from_cuda_array_interface", "from_dlpack", "get_current_device", "gpus", "graph_builder", "is_available",
+    "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "is_fp8_supported", "is_supported_version",
+    "legacy_default_stream", "list_devices", "managed_array", "mapped", "mapped_array", "mapped_array_like",
+    "open_ipc_array", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
+    "profile_stop", "profiling", "require_context", "select_device", "stream", "synchronize", "to_device",
 ]
 
 require_context = devices.require_context
@@ -39,7 +41,8 @@ def from_cuda_array_interface(desc: dict, owner: Any = None, sync: bool = True) 
     """A device array over the memory that a ``__cuda_array_interface__`` dictionary describes (version 3).
 
     ``owner`` is kept alive. With a stream in ``desc`` that stream becomes the array's, and is waited for first unless
-    ``sync`` is False or NUMBA_CUDA_ARRAY_INTERFACE_SYNC is 0. NotImplementedError for masked arrays.
+    ``sync`` is False or NUMBA_CUDA_ARRAY_INTERFACE_SYNC is 0. Read-only memory gives a read-only array.
+    NotImplementedError for masked arrays, ValueError for stream 0, which version 3 forbids.
     """
     version = desc.get("version")
     if version is not None and version >= 1 and desc.get("mask") is not None:
@@ -59,11 +62,15 @@ def from_cuda_array_interface(desc: dict, owner: Any = None, sync: bool = True) 
     memory = MemoryPointer(current_context(), address + low if address else 0, high - low, owner=owner)
     handle = desc.get("stream")
     stream: Any = 0
+    if handle == 0:
+        raise ValueError("stream 0 does not say which default stream is meant: 1 is the legacy, 2 the per-thread one")
     if handle is not None:
         stream = external_stream(handle)
         if sync and config.CUDA_ARRAY_INTERFACE_SYNC:
             stream.synchronize()
-    return devicearray.DeviceNDArray(shape, strides, dtype, stream=stream, gpu_data=memory)
+    array = devicearray.DeviceNDArray.__new__(devicearray.DeviceNDArray)
+    array._make(shape, strides, dtype, stream, memory, readonly=bool(desc["data"][1]))
+    return array
 
 
 def as_cuda_array(obj: Any, sync: bool = True) -> devicearray.DeviceNDArray:
@@ -237,9 +244,19 @@ def open_ipc_array(handle, shape, dtype, strides=None, offset: int = 0):
 
 
 @require_context
-def stream() -> Stream:
-    """A new stream."""
-    return current_context().create_stream()
+def stream(blocking: bool = True, priority: int = 0) -> Stream:
+    """A new stream.
+
+    ``blocking=False``: the legacy default stream and this one do not wait for each other. ``priority``: from -5, the
+    most urgent, to 0; blocks of more urgent streams begin first (cuStreamCreateWithPriority).
+    """
+    return current_context().create_stream(blocking, priority)
+
+
+@require_context
+def graph_builder() -> GraphBuilder:
+    """Something to give to launches and copies as a stream, which captures them into a graph."""
+    return current_context().create_graph_builder()
 
 
 @require_context

@@ -295,6 +295,10 @@ class CUDADispatcher:
         if self._is_device:
             raise RuntimeError("Cannot compile a device function as a kernel: call it from a kernel")
         args = self._bind_arguments(args, kwargs)
+        if any(hasattr(type(a), "__dlpack_device__") for a in args):
+            from .cudadrv._dlpack import shared_array
+
+            args = tuple(shared_array(a, launch.stream) for a in args)
         kernel = self._kernel_for(launch, args)
         for callback in launch.pre_launch_callbacks:
             callback(kernel, launch)

@@ -36,6 +36,9 @@ class Device:
     def create_stream(self):
         return Stream(driver.cuStreamCreate(0))
 
+    def create_graph_builder(self):
+        return devices.get_context(self.device_id).create_graph_builder()
+
 
 class LaunchConfig:
     """How a kernel is launched."""

@@ -7,7 +7,7 @@ from typing import Any, Tuple
 
 import numpy as np
 
-from . import _geometry
+from . import _geometry, _streams
 from ._calls import CudaAPIError
 
 
@@ -97,6 +97,12 @@ def _settle(obj: Any) -> None:
         context.synchronize()
 
 
+def _keep(stream, memory: Any) -> None:
+    """A graph that is being captured uses the memory whenever it is launched."""
+    context = driver.find_context()
+    _streams.keep_for_capture(_streams.core_stream(stream, context), memory)
+
+
 def host_to_device(dst, src, size: int, stream=0) -> None:
     """Copies ``size`` bytes from the host (see :func:`host_pointer`) to device memory.
 
@@ -108,6 +114,7 @@ def host_to_device(dst, src, size: int, stream=0) -> None:
     to, source = device_pointer(dst), host_pointer(src)
     if stream:
         driver.cuMemcpyHtoDAsync(to, source, size, stream)
+        _keep(stream, src)
     else:
         driver.cuMemcpyHtoD(to, source, size)
 
@@ -123,6 +130,7 @@ def device_to_host(dst, src, size: int, stream=0, offset: int = 0) -> None:
     to, source = host_pointer(dst), device_pointer(src) + offset
     if stream:
         driver.cuMemcpyDtoHAsync(to, source, size, stream)
+        _keep(stream, dst)
     else:
         driver.cuMemcpyDtoH(to, source, size)
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import warnings
 import weakref
-from typing import Any, Callable, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional
 
 from warploom import _core
 
 from ._calls import CudaAPIError, call, synchronized
 
+if TYPE_CHECKING:
+    import asyncio
+
+    from ._graphs import Graph, GraphBuilder
+
 # Handles that the CUDA Driver API reserves.
 DEFAULT, LEGACY, PER_THREAD = 0, 1, 2
 
-# Native streams by handle, so that a handle that came back from another library finds its stream.
-_streams_by_handle: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
-_per_thread = threading.local()
+# What copies that are being captured read and write in memory of the host, by the number of the capture.
+_kept: Dict[int, List[Any]] = {}
 
 
 class _Native:
-    """A native stream that can be referred to weakly."""
+    """A native stream with its context."""
 
-    __slots__ = ("core", "context", "__weakref__")
+    __slots__ = ("core", "context")
 
     def __init__(self, core, context) -> None:
         self.core = core
@@ -47,9 +50,9 @@ class Stream:
         """The native stream; CudaAPIError 400 when the handle of an external stream is not one."""
         if self._native is not None:
             return self._native.core
-        if self.handle == PER_THREAD:
-            return _thread_stream(self.context)
-        return self.context._core_device.default_stream
+        if self.handle == DEFAULT:
+            return self.context._core_device.default_stream
+        return call("cuStreamGetCtx", self.context._core_device.external_stream, self.handle)
 
     def __bool__(self) -> bool:
         return True
@@ -94,7 +97,60 @@ class Stream:
             except Exception as error:
                 warnings.warn("Exception in stream callback: %s" % error)
 
-        call("cuStreamAddCallback", self._core_stream.host_function, run)
+        core = self._core_stream
+        if core.capture_status:
+            # A callback is not possible in a capture, and invalidates it, as asking the stream does.
+            call("cuStreamAddCallback", core.query)
+        call("cuStreamAddCallback", core.host_function, run)
+
+    def launch_host_func(self, callback: Callable[[Any], Any], arg: Any = None) -> None:
+        """Has ``callback(arg)`` called, on a thread of the device, after the work queued so far (cuLaunchHostFunc).
+
+        It must not call the CUDA API; an exception in it is raised by the next call that waits. In a captured stream it
+        becomes a node of the graph.
+        """
+        call("cuLaunchHostFunc", self._core_stream.host_function, lambda: callback(arg))
+
+    def begin_capture(self, mode: str = "relaxed") -> None:
+        """From here on work of this stream is not run but becomes part of a graph (cuStreamBeginCapture).
+
+        Streams that wait for an event recorded here join the capture, and must be joined again by an event before its
+        end. ``mode`` says where calls that may wait for the device, such as allocations, are refused meanwhile:
+        "global", in all threads, "thread_local", in this one, or "relaxed", nowhere.
+        """
+        call("cuStreamBeginCapture", self._core_stream.begin_capture, mode)
+
+    def end_capture(self) -> "Graph":
+        """The :class:`Graph` of what was queued since :meth:`begin_capture` (cuStreamEndCapture).
+
+        CudaAPIError 401 when the stream is not being captured, 901 when an error has invalidated the capture, 904 when
+        a stream that joined was not joined again, 908 in another thread than the one that began it.
+        """
+        from ._graphs import Graph
+
+        core = self._core_stream
+        kept = _kept.pop(core.capture_id, [])
+        return Graph(self.context, call("cuStreamEndCapture", core.end_capture), kept)
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether the stream is being captured; CudaAPIError 901 when the capture has been invalidated."""
+        status = call("cuStreamIsCapturing", lambda: self._core_stream.capture_status)
+        if status == 2:
+            raise CudaAPIError(901, "Call to cuStreamIsCapturing results in CUDA_ERROR_STREAM_CAPTURE_INVALIDATED: an "
+                                    "earlier error has invalidated the capture; end it")
+        return status == 1
+
+    def create_graph_builder(self) -> "GraphBuilder":
+        """A :class:`GraphBuilder` that captures on this stream."""
+        from ._graphs import GraphBuilder
+
+        return GraphBuilder(self)
+
+    @property
+    def priority(self) -> int:
+        """From -5, the most urgent, to 0."""
+        return self._core_stream.priority
 
     def async_done(self) -> "asyncio.Future":
         """A future of the running asyncio loop that is done, with this stream as result, after the work so far."""
@@ -121,39 +177,22 @@ class Stream:
 class ExternalStream(Stream):
     """A stream by its handle alone; the work goes to the stream that has it."""
 
-    @property
-    def _core_stream(self):
-        if self.handle in (DEFAULT, LEGACY):
-            return self.context._core_device.default_stream
-        if self.handle == PER_THREAD:
-            return _thread_stream(self.context)
-        native = _streams_by_handle.get(self.handle)
-        if native is None:
-            raise CudaAPIError(400, "Call to cuStreamSynchronize results in CUDA_ERROR_INVALID_HANDLE: no stream of "
-                                    "this process has the handle %d" % self.handle)
-        return native.core
+
+def keep_for_capture(core, memory: Any) -> None:
+    """Has the graph that is being captured on a native stream, if one is, keep ``memory`` alive."""
+    capture = core.capture_id
+    if capture:
+        _kept.setdefault(capture, []).append(memory)
 
 
-def _thread_stream(context):
-    """The calling thread's own default stream in this context."""
-    streams = _per_thread.__dict__
-    key = (context.handle, context._generation)
-    core = streams.get(key)
-    if core is None:
-        core = streams[key] = _core.Stream(context._core_device)
-    return core
-
-
-def new_native(context, blocking: bool = True) -> _Native:
+def new_native(context, blocking: bool = True, priority: int = 0) -> _Native:
     """A new native stream that :class:`ExternalStream` finds by its handle."""
-    native = _Native(call("cuStreamCreate", _core.Stream, context._core_device, blocking), context)
-    _streams_by_handle[native.core.handle] = native
-    return native
+    return _Native(call("cuStreamCreateWithPriority", _core.Stream, context._core_device, blocking, priority), context)
 
 
-def create_stream(context) -> Stream:
+def create_stream(context, blocking: bool = True, priority: int = 0) -> Stream:
     """A new stream; when it is dropped, it waits in ``context.deallocations`` to be destroyed."""
-    native = new_native(context)
+    native = new_native(context, blocking, priority)
     stream = Stream(context, native.core.handle, native)
     weakref.finalize(stream, context.deallocations.add_item, _drop, native).atexit = False
     return stream

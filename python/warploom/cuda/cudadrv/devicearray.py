@@ -81,6 +81,28 @@ class _Strided:
 
     __cuda_ndarray__ = True
     stream: Any = 0
+    _readonly = False
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A DLPack capsule that shares the elements, for ``numpy.from_dlpack(array)`` and others.
+
+        As memory of the host (device type kDLCPU), or as ``dl_device=(2, id)`` of a CUDA device. ``stream``: None waits
+        for all work of the device, since users of host memory cannot; the handle of a stream has that stream wait for
+        the array's own; -1 waits for nothing. ``copy=True`` gives memory of its own. ``max_version``: the newest
+        version that the consumer knows; from (1, 0) on read-only arrays can be given. BufferError for elements or
+        strides that DLPack has not, ValueError for stream 0.
+        """
+        from ._dlpack import export
+
+        return export(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self):
+        """(1, 0): memory of the CPU."""
+        return (1, 0)
+
+    def _writable(self) -> None:
+        if self._readonly:
+            raise ValueError("assignment destination is read-only")
 
     def _default_stream(self, stream):
         return self.stream if stream is None or (isinstance(stream, int) and stream == 0) else stream
@@ -96,7 +118,7 @@ class _Strided:
         face = {
             "shape": tuple(self.shape),
             "strides": strides,
-            "data": (self._device_address if self.size else 0, False),
+            "data": (self._device_address if self.size else 0, self._readonly),
             "typestr": self.dtype.str,
             "stream": stream,
             "version": 3,
@@ -125,8 +147,8 @@ class _Strided:
         from warploom.cuda import types
         from warploom.cuda.np.numpy_support import from_dtype
 
-        return types.Array(from_dtype(self.dtype), len(self.shape), _layout(self.shape, self.strides,
-                                                                            self.dtype.itemsize))
+        layout = _layout(self.shape, self.strides, self.dtype.itemsize)
+        return types.Array(from_dtype(self.dtype), len(self.shape), layout, readonly=self._readonly)
 
     def get_ipc_handle(self):
         """An :class:`IpcArrayHandle` with which another process opens this array."""
@@ -181,6 +203,8 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
         self.gpu_data = gpu_data
         self._c_order = c_order
         self._f_order = f_order
+        if readonly:
+            self._readonly = True
 
     @classmethod
     def _view_of(cls, base: "DeviceNDArray", offset: int, shape: tuple, strides: tuple, dtype: np.dtype,
@@ -196,7 +220,7 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
             data = memory
         else:
             data = memory.view(start, start + high - low)
-        view._make(shape, strides, dtype, base.stream if stream is None else stream, data)
+        view._make(shape, strides, dtype, base.stream if stream is None else stream, data, base._readonly)
         return view
 
     @classmethod
@@ -244,7 +268,7 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
     def bind(self, stream=0) -> "DeviceNDArray":
         """The same array with another stream for calls that are given none."""
         clone = type(self).__new__(type(self))
-        clone._make(self.shape, self.strides, self.dtype, stream, self.gpu_data)
+        clone._make(self.shape, self.strides, self.dtype, stream, self.gpu_data, self._readonly)
         return clone
 
     def __len__(self) -> int:
@@ -272,6 +296,7 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
         """
         if ary.size == 0:
             return
+        self._writable()
         sentry_contiguous(self)
         stream = self._default_stream(stream)
         own_core = array_core(self)
@@ -457,6 +482,7 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
 
     @devices.require_context
     def _set(self, key, value, stream=0) -> None:
+        self._writable()
         stream = self._default_stream(stream)
         synchronous = not stream
         context = devices.get_context()
@@ -750,6 +776,11 @@ def auto_device(obj, stream=0, copy: bool = True, user_explicit: bool = False):
         from warploom.cuda.api import as_cuda_array
 
         return as_cuda_array(obj), False
+    from ._dlpack import shared_array
+
+    shared = shared_array(obj, stream)
+    if shared is not obj:
+        return shared, False
     if isinstance(obj, np.void):
         record = from_record_like(obj, stream=stream)
         if copy:

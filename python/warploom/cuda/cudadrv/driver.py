@@ -7,7 +7,6 @@ Names that other parts import from here, as with Numba: ``driver``, ``Device``, 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import threading
 import uuid
@@ -68,9 +67,22 @@ from .error import CudaDriverError, CudaSupportError
 from .linker import Linker as _Linker
 from .linker import LinkerError
 
-# Pageable memory of at most this many bytes is copied aside by an asynchronous copy to the device, as CUDA does; a
-# larger copy waits (CUDA Driver API, "API synchronization behavior").
+# An asynchronous copy of at most this many bytes from pageable memory does not wait (CUDA Driver API, "API
+# synchronization behavior").
 _STAGED_BYTES = 64 * 1024
+_PAGEABLE = ("A copy of %d bytes on a stream waits for the stream, because the host array is not pinned. Allocate it "
+             "with cuda.pinned_array(), or pin it with cuda.pinned(), so that it overlaps with other work.")
+
+
+def _warn_pageable(queue, address: int, size: int) -> None:
+    if size <= _STAGED_BYTES or not config.CUDA_WARN_ON_PAGEABLE_COPY or config.DISABLE_PERFORMANCE_WARNINGS:
+        return
+    if queue.handle == DEFAULT or pinned_ranges.contain(address, size) or queue.capture_status:
+        return
+    from warploom.cuda.core.errors import NumbaPerformanceWarning, warn_user
+
+    warn_user(NumbaPerformanceWarning(_PAGEABLE % size))
+
 
 _DISABLED = ("CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment, or because CUDA is unsupported "
              "on 32-bit systems.")
@@ -316,23 +328,16 @@ class Driver:
     def cuMemcpyHtoDAsync(self, dst: int, src: int, size: int, stream) -> None:
         context = _current()
         queue = core_stream(stream, context)
-        device = context._core_device
-        if pinned_ranges.contain(src, size):
-            call("cuMemcpyHtoDAsync", device.copy, dst, src, size, queue)
-        elif size <= _STAGED_BYTES:
-            # Memory of the device, since that may be let go while queued work uses it.
-            staging = call("cuMemcpyHtoDAsync", device.allocate, size)
-            ctypes.memmove(staging.address, src, size)
-            call("cuMemcpyHtoDAsync", device.copy, dst, staging.address, size, queue)
-        else:
-            call("cuMemcpyHtoDAsync", device.copy, dst, src, size, queue)
-            call("cuMemcpyHtoDAsync", queue.synchronize)
+        _warn_pageable(queue, src, size)
+        call("cuMemcpyHtoDAsync", context._core_device.copy, dst, src, size, queue)
 
     def cuMemcpyDtoHAsync(self, dst: int, src: int, size: int, stream) -> None:
         context = _current()
         queue = core_stream(stream, context)
+        _warn_pageable(queue, dst, size)
         call("cuMemcpyDtoHAsync", context._core_device.copy, dst, src, size, queue)
-        if not pinned_ranges.contain(dst, size):
+        if not pinned_ranges.contain(dst, size) and not queue.capture_status:
+            # The copy has waited for the stream; what failed there is raised here.
             call("cuMemcpyDtoHAsync", queue.synchronize)
             synchronized(context)
 
@@ -467,6 +472,10 @@ class Device:
             driver._contexts[self._handle] = self._context
         return self._context
 
+    def create_graph_builder(self):
+        """A :class:`GraphBuilder` with a stream of its own, in the device's primary context."""
+        return self.get_primary_context().create_graph_builder()
+
     def release_primary_context(self) -> None:
         """Gives the device's resources back (see :meth:`reset`)."""
         self.reset()
@@ -500,7 +509,8 @@ class Device:
 
 
 def _open_device(limit: int):
-    return _core.Device.open("cpu", memory_limit=limit)
+    return _core.Device.open("cpu", memory_limit=limit,
+                             per_thread_default_stream=bool(config.CUDA_PER_THREAD_DEFAULT_STREAM))
 
 
 class Context:
@@ -599,9 +609,15 @@ class Context:
         """A context manager in which nothing is freed, so that no free waits for the device."""
         return _defer(self)
 
-    def create_stream(self) -> Stream:
-        """A new stream."""
-        return create_stream(self)
+    def create_stream(self, blocking: bool = True, priority: int = 0) -> Stream:
+        """A new stream; see ``cuda.stream``."""
+        return create_stream(self, blocking, priority)
+
+    def create_graph_builder(self):
+        """A :class:`GraphBuilder` with a stream of its own."""
+        from ._graphs import create_graph_builder
+
+        return create_graph_builder(self)
 
     def get_default_stream(self) -> Stream:
         """The default stream as an object: handle 0."""
