@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -11,6 +12,8 @@
 
 #include "warploom/device.hpp"
 #include "warploom/export.hpp"
+#include "warploom/pool.hpp"
+#include "warploom/resource.hpp"
 #include "warploom/stream.hpp"
 
 namespace warploom {
@@ -18,10 +21,19 @@ namespace detail {
 
 struct MemoryState;
 
+// MemoryPool::allocate() for a place in a program of another language.
+WARPLOOM_API void* allocate_at(const MemoryPool& pool, std::size_t bytes, const Stream& stream, const char* file,
+                               unsigned line);
+
 /// Untyped device memory; what DeviceArray and launches are built from. Offsets and sizes in bytes.
 class WARPLOOM_API Memory {
  public:
-  Memory(const Device& device, std::size_t count, std::size_t element_bytes);
+  // `file` stands in messages and lives for ever.
+  Memory(const Device& device, std::size_t count, std::size_t element_bytes, const char* file, unsigned line);
+  Memory(const Stream& stream, const MemoryPool* pool, std::size_t count, std::size_t element_bytes,
+         const std::source_location& where);
+  Memory(std::shared_ptr<MemoryResource> resource, const Stream& stream, std::size_t count, std::size_t element_bytes,
+         const std::source_location& where);
   Memory(Memory&&) noexcept = default;
   Memory& operator=(Memory&&) noexcept = default;
   ~Memory();
@@ -55,11 +67,31 @@ class DeviceArray {
  public:
   using value_type = T;
 
-  /// Throws out_of_memory. 0 elements are allowed and have no memory (cuMemAlloc).
-  DeviceArray(const Device& device, std::size_t count) : memory_(device, count, sizeof(T)), size_(count) {}
+  /// Throws out_of_memory. 0 elements are allowed and have no memory (cuMemAlloc). `where` stands in messages.
+  DeviceArray(const Device& device, std::size_t count,
+              const std::source_location& where = std::source_location::current())
+      : memory_(device, count, sizeof(T), where.file_name(), where.line()), size_(count) {}
   /// Allocates and copies.
-  DeviceArray(const Device& device, std::span<const T> host) : DeviceArray(device, host.size()) { copy_from(host); }
-  DeviceArray(const Device& device, const std::vector<T>& host) : DeviceArray(device, std::span<const T>(host)) {}
+  DeviceArray(const Device& device, std::span<const T> host,
+              const std::source_location& where = std::source_location::current())
+      : DeviceArray(device, host.size(), where) {
+    copy_from(host);
+  }
+  DeviceArray(const Device& device, const std::vector<T>& host,
+              const std::source_location& where = std::source_location::current())
+      : DeviceArray(device, std::span<const T>(host), where) {}
+  /// Memory of the current pool, or of `pool`, for work queued on the stream from now on; other streams must wait for
+  /// that stream first (cuMemAllocAsync). Throws out_of_memory, and invalid_handle for a pool of another device.
+  DeviceArray(const Stream& stream, std::size_t count,
+              const std::source_location& where = std::source_location::current())
+      : memory_(stream, nullptr, count, sizeof(T), where), size_(count) {}
+  DeviceArray(const MemoryPool& pool, const Stream& stream, std::size_t count,
+              const std::source_location& where = std::source_location::current())
+      : memory_(stream, &pool, count, sizeof(T), where), size_(count) {}
+  /// Memory of a resource, which lives as long as the array; destroying the array frees in the order of the stream.
+  DeviceArray(std::shared_ptr<MemoryResource> resource, const Stream& stream, std::size_t count,
+              const std::source_location& where = std::source_location::current())
+      : memory_(std::move(resource), stream, count, sizeof(T), where), size_(count) {}
 
   DeviceArray(DeviceArray&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
   DeviceArray& operator=(DeviceArray&& other) noexcept {

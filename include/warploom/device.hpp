@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,9 +24,9 @@ struct Access;
 }  // namespace detail
 
 /// What Device::open() may be told. Environment variables of the command line override the fields they name:
-/// WARPLOOM_THREADS, WARPLOOM_PROFILE, WARPLOOM_DETERMINISTIC=1, WARPLOOM_UNOPTIMISED=1; WARPLOOM_OBSERVE=explain
-/// attaches an observer whose report is printed when the process ends, WARPLOOM_REPORT_JSON=FILE also writes it as
-/// JSON.
+/// WARPLOOM_THREADS, WARPLOOM_PROFILE, WARPLOOM_DETERMINISTIC=1, WARPLOOM_UNOPTIMISED=1, WARPLOOM_MEMORY_LIMIT (bytes,
+/// or with K, M or G); WARPLOOM_OBSERVE=explain attaches an observer whose report is printed when the process ends,
+/// WARPLOOM_REPORT_JSON=FILE also writes it as JSON.
 struct DeviceOptions {
   unsigned threads = 0;            ///< threads that run blocks; 0: one for each core
   std::string profile = "h200";    ///< modelled GPU: its limits are enforced, its sizes are reported
@@ -34,6 +35,20 @@ struct DeviceOptions {
   std::uint64_t memory_limit = 0;  ///< bytes of device memory; 0: the profile's
   /// The default stream is one of the calling thread, not the legacy one (nvcc --default-stream per-thread).
   bool per_thread_default_stream = false;
+  unsigned ordinal = 0;  ///< which of Device::count() devices
+};
+
+/// The two queues of releases that wait: memory, and everything else.
+enum class ReleaseKind { memory, object };
+
+/// Releases that a device has put off; see Device::pending().
+struct PendingReleases {
+  std::size_t memory_count = 0;    ///< of host memory, and of arrays within DeferCleanup
+  std::uint64_t memory_bytes = 0;  ///< that these give back
+  std::size_t object_count = 0;    ///< of everything else
+  std::size_t most = 0;            ///< that ever were put off at once
+  std::uint64_t flushes = 0;       ///< how often they were released
+  bool deferred = false;           ///< within DeferCleanup
 };
 
 /// The modelled GPU (CUDA Driver API, cuDeviceGetAttribute; sizes in bytes).
@@ -88,6 +103,9 @@ class WARPLOOM_API Device {
   /// Opens a device; "cpu" is the one there is. Throws invalid_device for another name, invalid_value or not_found for
   /// bad options.
   [[nodiscard]] static Device open(std::string_view name = "cpu", const DeviceOptions& options = {});
+  /// How many devices the process sees: WARPLOOM_DEVICES, by default 1. All have the profile that they are opened with,
+  /// memory of their own, and share the processor. Throws invalid_value for a variable that is no number.
+  [[nodiscard]] static unsigned count();
   /// Names of the profiles that DeviceOptions::profile accepts.
   [[nodiscard]] static std::vector<std::string> profiles();
 
@@ -100,6 +118,32 @@ class WARPLOOM_API Device {
   [[nodiscard]] DeviceProperties properties() const;
   /// Device memory that can still be allocated, in bytes (cuMemGetInfo).
   [[nodiscard]] std::size_t free_memory() const;
+  /// Changes how many bytes may be allocated; less than are in use frees nothing. Throws invalid_value for 0, and for
+  /// more than the device was opened with.
+  void set_memory_limit(std::uint64_t bytes) const;
+  /// Which of count() devices this is.
+  [[nodiscard]] unsigned ordinal() const;
+
+  /// Releases of memory and of other things that wait, because each of them waits for the device. All are released,
+  /// oldest first, when one more than NUMBA_CUDA_MAX_PENDING_DEALLOCS_COUNT (10) waits or more bytes than
+  /// NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO (0.2) of the device's memory, when memory is short, and by reset().
+  [[nodiscard]] PendingReleases pending() const;
+  /// Releases now; does nothing within DeferCleanup. Throws the first error; the releases after it are cancelled.
+  void flush_pending() const;
+  void flush_pending(ReleaseKind kind) const;
+  /// Puts `release`, which gives back `bytes` bytes (0: not known), into the queue of its kind. Throws what
+  /// flush_pending() throws when that goes over a limit, invalid_value for an empty function.
+  void release_later(ReleaseKind kind, std::function<void()> release, std::uint64_t bytes) const;
+  /// Limits of both queues: see pending(). Throws invalid_value for a ratio below 0.
+  void set_pending_limits(std::size_t count, double ratio) const;
+
+  /// Whether the devices may access each other's memory: two different ones can (cuDeviceCanAccessPeer).
+  [[nodiscard]] bool can_access_peer(const Device& peer) const;
+  /// Lets this device's kernels access the peer's memory (cuCtxEnablePeerAccess). Throws peer_access_enabled the second
+  /// time, invalid_device for the device itself. Kernels of the CPU device reach that memory in any case.
+  void enable_peer_access(const Device& peer) const;
+  /// Ends that; throws peer_access_not_enabled (cuCtxDisablePeerAccess).
+  void disable_peer_access(const Device& peer) const;
 
   /// Loads PTX text; `name` stands in messages. Kernels are compiled at their first launch, so a body that uses an
   /// instruction the device lacks fails there and not here. Throws the ptx_* errors with line and column.

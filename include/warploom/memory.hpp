@@ -12,6 +12,7 @@ namespace warploom {
 namespace detail {
 
 struct HostRangeState;
+struct DeviceState;
 
 }  // namespace detail
 
@@ -29,13 +30,42 @@ WARPLOOM_API void fill(const Device& device, void* to, const void* element, std:
 WARPLOOM_API void fill(const Stream& stream, void* to, const void* element, std::size_t element_bytes,
                        std::size_t count);
 
-/// Zeroed host memory, page aligned, that host and kernels access at the same address (cuMemHostAlloc with
-/// CU_MEMHOSTALLOC_DEVICEMAP, cuMemAllocManaged). It does not count as device memory. Move only. Destroying it waits
-/// for the work queued so far, which may use it. It survives Device::reset().
+/// Copies between the memories of two devices, in the order of the stream, which is of either of them
+/// (cuMemcpyPeerAsync); work of the other device is not waited for: order it by an event. Throws as copy() does, for
+/// the memory of each device, and invalid_handle for a stream of a third one. Needs no peer access.
+WARPLOOM_API void copy_peer(const Stream& stream, const Device& to_device, void* to, const Device& from_device,
+                            const void* from, std::size_t bytes);
+/// The same after all work of both devices queued so far; returns when done (cuMemcpyPeer).
+WARPLOOM_API void copy_peer(const Device& to_device, void* to, const Device& from_device, const void* from,
+                            std::size_t bytes);
+
+/// While one exists, nothing of the device is released: neither what Device::pending() counts, nor arrays, which then
+/// count there too. May be nested. The end of the last one releases nothing by itself; the next release may.
+class WARPLOOM_API DeferCleanup {
+ public:
+  explicit DeferCleanup(const Device& device);
+  DeferCleanup(const DeferCleanup&) = delete;
+  DeferCleanup& operator=(const DeferCleanup&) = delete;
+  ~DeferCleanup();
+
+ private:
+  std::shared_ptr<detail::DeviceState> device_;
+};
+
+/// What kind of page-locked host memory (CU_MEMHOSTALLOC_*).
+struct HostMemoryOptions {
+  bool mapped = true;           ///< kernels may access it
+  bool portable = false;        ///< so may kernels of other devices; always so on the CPU device
+  bool write_combined = false;  ///< slow for the host to read, which a processor's memory is not: a hint
+};
+
+/// Zeroed host memory, page aligned, that host and kernels access at the same address (cuMemHostAlloc). It does not
+/// count as device memory. Move only. When it is destroyed the memory stays until the device releases what is pending
+/// (Device::pending()), which waits for the work queued so far. It survives Device::reset().
 class WARPLOOM_API HostMemory {
  public:
   /// Throws out_of_memory. 0 bytes are allowed and have no memory.
-  HostMemory(const Device& device, std::size_t bytes);
+  explicit HostMemory(const Device& device, std::size_t bytes, const HostMemoryOptions& options = {});
   HostMemory(HostMemory&&) noexcept;
   HostMemory& operator=(HostMemory&&) noexcept;
   ~HostMemory();
@@ -43,13 +73,15 @@ class WARPLOOM_API HostMemory {
   /// Null when there are no bytes, and for a moved-from one.
   [[nodiscard]] void* data() const noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept;
+  [[nodiscard]] const HostMemoryOptions& options() const noexcept { return options_; }
 
  private:
+  HostMemoryOptions options_;
   std::unique_ptr<detail::HostRangeState> state_;
 };
 
 /// Host memory of someone else that kernels may access while this exists (cuMemHostRegister). Move only. Destroying it
-/// waits for the work queued so far; the memory must live until then.
+/// waits for the work queued so far and ends it at once, within DeferCleanup too; the memory must live until then.
 class WARPLOOM_API HostRegistration {
  public:
   /// Throws invalid_value for a null address or 0 bytes, host_memory_registered when a part of it already is.

@@ -13,6 +13,8 @@
 #include "warploom/memory.hpp"
 #include "warploom/module.hpp"
 #include "warploom/ndarray.hpp"
+#include "warploom/pool.hpp"
+#include "warploom/resource.hpp"
 #include "warploom/scan.hpp"
 #include "warploom/stream.hpp"
 #include "warploom/texture.hpp"

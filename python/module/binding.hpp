@@ -77,7 +77,7 @@ struct PyEvent {
 };
 
 struct PyMemory {
-  Held<std::variant<DeviceArray<std::byte>, HostMemory>> memory;
+  Held<std::variant<detail::Memory, HostMemory>> memory;
   std::uint64_t address = 0;
   std::uint64_t size = 0;
 };
@@ -98,12 +98,24 @@ inline const Stream* stream_of(const PyStream* stream) {
   return stream == nullptr || stream->handle == 0 ? nullptr : &*stream->stream;
 }
 
+inline void* pointer(std::uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): Python's addresses are integers
+}
+
+// A line of the Python program that called the package; the text lives for ever. Needs the GIL.
+struct Place {
+  const char* file = nullptr;
+  unsigned line = 0;
+};
+Place place_of_caller();
+
 Dim3 dim3_of(PyObject* object, const char* what);
 inline nb::tuple tuple_of(const Dim3& dim) { return nb::make_tuple(dim.x, dim.y, dim.z); }
 
 void register_error(nb::module_& m);
 void register_device(nb::module_& m);
 void register_memory(nb::module_& m);
+void register_pool(nb::module_& m);
 void register_stream(nb::module_& m);
 void register_graph(nb::module_& m);
 void register_dlpack(nb::module_& m);

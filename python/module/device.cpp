@@ -1,6 +1,7 @@
 // _core.Device: opening, properties, memory figures, loading of PTX, copies and fills by address.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdio>
@@ -70,6 +71,7 @@ class OpenDevices {
       if (!open) continue;
       try {
         open->device.synchronize();
+        open->device.flush_pending();
       } catch (const Error& error) {
         if (error.id() != error_id::context_poisoned) std::fprintf(stderr, "warploom: %s\n", error.what());
       }
@@ -87,9 +89,10 @@ OpenDevices& open_devices() {
 }
 
 PyDevice open(std::string_view name, unsigned threads, std::string profile, bool deterministic, bool unoptimised,
-              std::uint64_t memory_limit, bool per_thread_default_stream) {
+              std::uint64_t memory_limit, bool per_thread_default_stream, unsigned ordinal) {
   DeviceOptions options;
   options.per_thread_default_stream = per_thread_default_stream;
+  options.ordinal = ordinal;
   options.threads = threads;
   options.profile = std::move(profile);
   options.deterministic = deterministic;
@@ -98,10 +101,6 @@ PyDevice open(std::string_view name, unsigned threads, std::string profile, bool
   auto device = std::make_shared<OpenDevice>(Device::open(name, options));
   open_devices().add(device);
   return {Held<std::shared_ptr<OpenDevice>>(std::move(device))};
-}
-
-void* pointer(std::uint64_t address) {
-  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): Python's addresses are integers
 }
 
 void register_host(const PyDevice& self, std::uint64_t address, std::size_t bytes) {
@@ -137,12 +136,57 @@ void fill_elements(const PyDevice& self, std::uint64_t to, std::uint64_t value, 
 }  // namespace
 
 void register_device(nb::module_& m) {
+  nb::class_<DeferCleanup>(m, "DeferredReleases", "Nothing of a device is released while one exists.");
   nb::class_<PyDevice>(m, "Device", "A device and its context; it closes with the last object made on it.")
       .def_static("open", &open, "name"_a = "cpu", nb::kw_only(), "threads"_a = 0, "profile"_a = "h200",
                   "deterministic"_a = false, "unoptimised"_a = false, "memory_limit"_a = 0,
-                  "per_thread_default_stream"_a = false, Unlocked(),
-                  "Opens a device; 0 threads: one for each core; memory_limit in bytes, 0: the profile's. Environment "
-                  "variables WARPLOOM_* override the fields they name.")
+                  "per_thread_default_stream"_a = false, "ordinal"_a = 0, Unlocked(),
+                  "Opens a device; 0 threads: one for each core; memory_limit in bytes, 0: the profile's; ordinal: "
+                  "which of the WARPLOOM_DEVICES. Environment variables WARPLOOM_* override the fields they name.")
+      .def(
+          "set_memory_limit", [](const PyDevice& self, std::uint64_t bytes) { self.device().set_memory_limit(bytes); },
+          "nbytes"_a, "Changes how many bytes may be allocated, at most what the device was opened with.")
+      .def(
+          "defer_releases", [](const PyDevice& self) { return std::make_unique<DeferCleanup>(self.device()); },
+          "Nothing is released while the result exists.")
+      .def(
+          "pending",
+          [](const PyDevice& self) {
+            const PendingReleases p = self.device().pending();
+            nb::dict out;
+            out["memory_count"] = p.memory_count;
+            out["memory_bytes"] = p.memory_bytes;
+            out["object_count"] = p.object_count;
+            out["most"] = p.most;
+            out["flushes"] = p.flushes;
+            out["deferred"] = p.deferred;
+            return out;
+          },
+          "Releases that are put off: counts, bytes, the most at once, how often they were released.")
+      .def(
+          "can_access_peer",
+          [](const PyDevice& self, const PyDevice& peer) { return self.device().can_access_peer(peer.device()); },
+          "peer"_a, "Whether the devices may access each other's memory (cuDeviceCanAccessPeer).")
+      .def(
+          "enable_peer_access",
+          [](const PyDevice& self, const PyDevice& peer) { self.device().enable_peer_access(peer.device()); }, "peer"_a,
+          "Lets kernels access the peer's memory (cuCtxEnablePeerAccess).")
+      .def(
+          "disable_peer_access",
+          [](const PyDevice& self, const PyDevice& peer) { self.device().disable_peer_access(peer.device()); },
+          "peer"_a, "Ends that (cuCtxDisablePeerAccess).")
+      .def(
+          "copy_to_peer",
+          [](const PyDevice& self, std::uint64_t to, const PyDevice& peer, std::uint64_t from, std::size_t bytes,
+             const PyStream* stream) {
+            if (const Stream* queue = stream_of(stream))
+              copy_peer(*queue, peer.device(), pointer(to), self.device(), pointer(from), bytes);
+            else
+              copy_peer(peer.device(), pointer(to), self.device(), pointer(from), bytes);
+          },
+          "dst"_a, "peer"_a, "src"_a, "nbytes"_a, "stream"_a = nb::none(), Unlocked(),
+          "Copies to another device's memory (cuMemcpyPeer); queued when there is a stream, of either device.")
+      .def_static("count", &Device::count, "How many devices the process sees: WARPLOOM_DEVICES.")
       .def_static("profiles", &Device::profiles, "Names of the GPUs that a device can model.")
       .def_prop_ro("properties", &properties, "The modelled GPU, sizes in bytes (cuDeviceGetAttribute).")
       .def(
@@ -154,17 +198,19 @@ void register_device(nb::module_& m) {
       .def(
           "allocate",
           [](const PyDevice& self, std::size_t bytes) {
-            DeviceArray<std::byte> memory(self.device(), bytes);
-            const auto address = reinterpret_cast<std::uint64_t>(memory.data());
-            return PyMemory{Held<std::variant<DeviceArray<std::byte>, HostMemory>>(std::move(memory)), address, bytes};
+            const Place place = place_of_caller();
+            const WithoutGil unlocked;
+            detail::Memory memory(self.device(), bytes, 1, place.file, place.line);
+            const auto address = reinterpret_cast<std::uint64_t>(memory.address());
+            return PyMemory{Held<std::variant<detail::Memory, HostMemory>>(std::move(memory)), address, bytes};
           },
-          "nbytes"_a, Unlocked(), "Device memory, 256-byte aligned, contents unspecified (cuMemAlloc).")
+          "nbytes"_a, "Device memory, 256-byte aligned, contents unspecified (cuMemAlloc).")
       .def(
           "allocate_host",
           [](const PyDevice& self, std::size_t bytes, unsigned) {
             HostMemory memory(self.device(), bytes);
             const auto address = reinterpret_cast<std::uint64_t>(memory.data());
-            return PyMemory{Held<std::variant<DeviceArray<std::byte>, HostMemory>>(std::move(memory)), address, bytes};
+            return PyMemory{Held<std::variant<detail::Memory, HostMemory>>(std::move(memory)), address, bytes};
           },
           "nbytes"_a, "flags"_a = 0, Unlocked(),
           "Zeroed host memory that kernels may access at the same address; pinned, mapped and managed memory are all "

@@ -1,7 +1,55 @@
 // _core.Memory: one allocation of device memory or of host memory that kernels may access.
+#include <cstring>
+#include <set>
+#include <string>
+#include <unordered_map>
+
 #include "binding.hpp"
 
 namespace warploom::python {
+namespace {
+
+struct Code {
+  bool of_package;
+  const char* file;
+};
+
+// By code object, which is kept: another one at its address would be taken for it.
+const Code& code_of(PyCodeObject* code) {
+  static auto* known = new std::unordered_map<PyCodeObject*, Code>;
+  static auto* names = new std::set<std::string>;
+  if (const auto it = known->find(code); it != known->end()) return it->second;
+  const nb::object name = nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), "co_filename"));
+  const char* text = name.is_valid() ? PyUnicode_AsUTF8(name.ptr()) : nullptr;
+  if (text == nullptr) PyErr_Clear();
+  const std::string file = text == nullptr ? "" : text;
+  const bool of_package = file.find("/warploom/cuda/") != std::string::npos || file.ends_with("/contextlib.py") ||
+                          file.ends_with("/functools.py");
+  Py_INCREF(code);
+  return known->emplace(code, Code{of_package, names->insert(file).first->c_str()}).first->second;
+}
+
+}  // namespace
+
+Place place_of_caller() {
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  Place place;
+  while (frame != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    const Code& known = code_of(code);
+    Py_DECREF(code);
+    if (!known.of_package) {
+      place = {known.file, static_cast<unsigned>(PyFrame_GetLineNumber(frame))};
+      Py_DECREF(frame);
+      break;
+    }
+    PyFrameObject* caller = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = caller;
+  }
+  return place;
+}
 
 void register_memory(nb::module_& m) {
   nb::class_<PyMemory>(m, "Memory",

@@ -10,6 +10,7 @@ NB_MODULE(_core, m) {
   register_error(m);
   register_device(m);
   register_memory(m);
+  register_pool(m);
   register_stream(m);
   register_graph(m);
   register_dlpack(m);

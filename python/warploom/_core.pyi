@@ -60,6 +60,96 @@ class _LaunchRecord(TypedDict):
     compile_ms: float  # in which it waited for the compiler
     failed: bool
 
+class _Pending(TypedDict):
+    memory_count: int
+    memory_bytes: int
+    object_count: int
+    most: int
+    flushes: int
+    deferred: bool
+
+class DeferredReleases:
+    """Nothing of a device is released while one exists."""
+
+class MemoryPool:
+    """A pool of device memory, allocated and freed in the order of streams."""
+
+    @property
+    def release_threshold(self) -> int:
+        """Bytes that a call which waits for the device leaves in the pool."""
+
+    @release_threshold.setter
+    def release_threshold(self, value: int) -> None: ...
+    @property
+    def max_bytes(self) -> int:
+        """Bytes that the pool takes from the device at most; 0: no limit of its own."""
+
+    @max_bytes.setter
+    def max_bytes(self, value: int) -> None: ...
+    @property
+    def reuse_follow_event_dependencies(self) -> bool:
+        """Reuse in a stream that has waited for an event after the free."""
+
+    @reuse_follow_event_dependencies.setter
+    def reuse_follow_event_dependencies(self, value: bool) -> None: ...
+    @property
+    def reuse_allow_opportunistic(self) -> bool:
+        """Reuse in other streams once the free has been reached."""
+
+    @reuse_allow_opportunistic.setter
+    def reuse_allow_opportunistic(self, value: bool) -> None: ...
+    @property
+    def reuse_allow_internal_dependencies(self) -> bool:
+        """Rather than fail, make the stream wait for another stream's free."""
+
+    @reuse_allow_internal_dependencies.setter
+    def reuse_allow_internal_dependencies(self, value: bool) -> None: ...
+    def __init__(self, device: Device, release_threshold: int = 0, max_bytes: int = 0) -> None: ...
+    @staticmethod
+    def default(device: Device) -> MemoryPool:
+        """The device's default pool (cuDeviceGetDefaultMemPool)."""
+
+    @staticmethod
+    def current(device: Device) -> MemoryPool:
+        """The pool of stream-ordered allocations that name none (cuDeviceGetMemPool)."""
+
+    def make_current(self) -> None:
+        """Makes this the device's current pool (cuDeviceSetMemPool)."""
+
+    def allocate(self, nbytes: int, stream: Optional[Stream] = None) -> int:
+        """The address of nbytes bytes for later work of the stream, or of the default stream."""
+
+    def deallocate(self, address: int, stream: Optional[Stream] = None) -> None:
+        """Frees in the order of the stream (cuMemFreeAsync)."""
+
+    def statistics(self) -> dict[str, int]:
+        """used and reserved bytes, each current and high (CU_MEMPOOL_ATTR_*)."""
+
+    def reset_statistics(self) -> None:
+        """The high marks become the current values."""
+
+    def trim(self, keep: int = 0) -> None:
+        """Gives idle memory back to the device until keep bytes are left (cuMemPoolTrimTo)."""
+
+class PendingReleases:
+    """The releases that a device has put off, of memory or of other objects."""
+
+    def __init__(self, device: Device, memory: bool) -> None: ...
+    def add(self, release: Callable[[Any], Any], handle: Any, nbytes: int, count: int, ratio: float) -> None:
+        """Has release(handle) called later, which gives back nbytes bytes."""
+
+    def clear(self) -> None:
+        """Calls all that wait, unless releases are deferred; the first exception cancels the rest."""
+
+    def __len__(self) -> int: ...
+    @property
+    def size(self) -> int:
+        """Bytes that the releases of memory give back."""
+
+    @property
+    def flushes(self) -> int:
+        """How often either queue was released."""
+
 class Device:
     """A device and its context; it closes with the last object made on it."""
 
@@ -73,11 +163,18 @@ class Device:
         unoptimised: bool = False,
         memory_limit: int = 0,
         per_thread_default_stream: bool = False,
+        ordinal: int = 0,
     ) -> Device:
         """Opens a device; 0 threads: one for each core; memory_limit in bytes, 0: the profile's.
 
+        ordinal: which of the WARPLOOM_DEVICES.
+
         Environment variables WARPLOOM_* override the fields they name.
         """
+
+    @staticmethod
+    def count() -> int:
+        """How many devices the process sees: WARPLOOM_DEVICES."""
 
     @staticmethod
     def profiles() -> list[str]:
@@ -89,6 +186,27 @@ class Device:
 
     def memory_info(self) -> tuple[int, int]:
         """(free, total) bytes of device memory (cuMemGetInfo)."""
+
+    def set_memory_limit(self, nbytes: int) -> None:
+        """Changes how many bytes may be allocated, at most what the device was opened with."""
+
+    def defer_releases(self) -> DeferredReleases:
+        """Nothing is released while the result exists."""
+
+    def pending(self) -> _Pending:
+        """Releases that are put off: counts, bytes, the most at once, how often they were released."""
+
+    def can_access_peer(self, peer: Device) -> bool:
+        """Whether the devices may access each other's memory (cuDeviceCanAccessPeer)."""
+
+    def enable_peer_access(self, peer: Device) -> None:
+        """Lets kernels access the peer's memory (cuCtxEnablePeerAccess)."""
+
+    def disable_peer_access(self, peer: Device) -> None:
+        """Ends that (cuCtxDisablePeerAccess)."""
+
+    def copy_to_peer(self, dst: int, peer: Device, src: int, nbytes: int, stream: Optional[Stream] = None) -> None:
+        """Copies to another device's memory (cuMemcpyPeer); queued when there is a stream, of either device."""
 
     def allocate(self, nbytes: int) -> Memory:
         """Device memory, 256-byte aligned, contents unspecified (cuMemAlloc)."""

@@ -22,16 +22,68 @@ void check_range(std::size_t offset, std::size_t bytes, std::size_t size, const 
 
 }  // namespace
 
-Memory::Memory(const Device& device, std::size_t count, std::size_t element_bytes) {
-  const auto& owner = Access::state(device);
-  runtime::Context& context = api::use(owner);
+MemoryState::~MemoryState() {
+  if (resource) {
+    if (generation == device->context->generation()) resource->deallocate(address, bytes, *stream);
+    return;
+  }
+  runtime::Context& context = *device->context;
+  runtime::PendingReleases& later = context.memory_releases();
+  if (address == nullptr || !later.is_deferred()) {
+    context.release(address, generation, pool.get());
+    return;
+  }
+  context.release_later(
+      later,
+      [&context, at = address, made_in = generation, from = pool]() -> Result<void> {
+        context.release(at, made_in, from.get());
+        return {};
+      },
+      bytes);
+}
+
+namespace {
+
+std::size_t size_in_bytes(std::size_t count, std::size_t element_bytes) {
   if (count > std::numeric_limits<std::size_t>::max() / element_bytes)
     api::fail(ErrorId::out_of_memory,
               "an array of " + std::to_string(count) + " elements of " + std::to_string(element_bytes) +
                   " bytes is larger than any memory",
               "check the element count for an overflow");
-  state_ = std::make_shared<MemoryState>(owner, count * element_bytes);
-  state_->address = api::checked(context.allocate(state_->bytes));
+  return count * element_bytes;
+}
+
+}  // namespace
+
+Memory::Memory(const Device& device, std::size_t count, std::size_t element_bytes, const char* file, unsigned line) {
+  const auto& owner = Access::state(device);
+  runtime::Context& context = api::use(owner);
+  state_ = std::make_shared<MemoryState>(owner, size_in_bytes(count, element_bytes));
+  state_->address = api::checked(context.allocate(state_->bytes, {.origin = {file, line}}));
+}
+
+Memory::Memory(const Stream& stream, const MemoryPool* pool, std::size_t count, std::size_t element_bytes,
+               const std::source_location& where) {
+  const auto& queue = Access::state(stream);
+  runtime::Context& context = api::use(queue, "the stream");
+  auto from = pool == nullptr ? context.current_pool() : api::pool_of(*pool, *queue->device);
+  state_ = std::make_shared<MemoryState>(queue->device, size_in_bytes(count, element_bytes));
+  state_->address = api::checked(context.allocate(
+      state_->bytes, {.pool = &from, .stream = &queue->stream, .origin = {where.file_name(), where.line()}}));
+  state_->pool = std::move(from);
+}
+
+Memory::Memory(std::shared_ptr<MemoryResource> resource, const Stream& stream, std::size_t count,
+               std::size_t element_bytes, const std::source_location& where) {
+  if (!resource) api::fail(ErrorId::invalid_value, "the memory resource of an array is null", "pass a resource");
+  const auto& owner = Access::state(resource->device());
+  api::use(owner);
+  api::queue_of(stream, *owner);
+  auto state = std::make_shared<MemoryState>(owner, size_in_bytes(count, element_bytes));
+  state->address = resource->allocate(state->bytes, stream, where);
+  state->stream = stream;
+  state->resource = std::move(resource);
+  state_ = std::move(state);
 }
 
 Memory::~Memory() = default;

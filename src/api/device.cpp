@@ -6,18 +6,21 @@
 #include <limits>
 #include <sstream>
 
+#include "api/launch.hpp"
 #include "api/state.hpp"
 
 namespace warploom {
 
 Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<observe::LaunchLog> session,
-                    bool per_thread_default_stream) {
+                    bool per_thread_default_stream, unsigned ordinal) {
   auto state = std::make_shared<detail::DeviceState>();
   state->launches = std::make_shared<api::LaunchRecorder>(std::move(session));
   if (state->launches->record(false)) device->set_launch_log(state->launches);
   state->total_memory = device->free_bytes();
   state->per_thread_default = per_thread_default_stream;
-  state->context = runtime::Context::open(std::move(device));
+  state->ordinal = ordinal;
+  state->context =
+      runtime::Context::open(std::move(device), api::checked(runtime::PendingReleases::limits_of_environment()));
   return detail::Access::make(std::move(state));
 }
 
@@ -65,7 +68,93 @@ DeviceProperties Device::properties() const {
   return out;
 }
 
-std::size_t Device::free_memory() const { return api::use(state_).device().free_bytes(); }
+std::size_t Device::free_memory() const { return api::use(state_).free_bytes(); }
+
+void Device::set_memory_limit(std::uint64_t bytes) const {
+  api::checked(api::use(state_).device().set_memory_limit(bytes));
+  state_->total_memory = bytes;
+}
+
+namespace {
+
+runtime::PendingReleases& queue_of(runtime::Context& context, ReleaseKind kind) {
+  return kind == ReleaseKind::memory ? context.memory_releases() : context.object_releases();
+}
+
+}  // namespace
+
+unsigned Device::ordinal() const {
+  if (!state_) api::fail_moved_from("the device");
+  return state_->ordinal;
+}
+
+PendingReleases Device::pending() const {
+  runtime::Context& context = api::use(state_);
+  const runtime::PendingReleases &memory = context.memory_releases(), &objects = context.object_releases();
+  PendingReleases out;
+  out.memory_count = memory.count();
+  out.memory_bytes = memory.bytes();
+  out.object_count = objects.count();
+  out.most = std::max(memory.most(), objects.most());
+  out.flushes = memory.flushes() + objects.flushes();
+  out.deferred = memory.is_deferred();
+  return out;
+}
+
+void Device::flush_pending() const {
+  flush_pending(ReleaseKind::memory);
+  flush_pending(ReleaseKind::object);
+}
+
+void Device::flush_pending(ReleaseKind kind) const { api::checked(queue_of(api::use(state_), kind).flush()); }
+
+void Device::release_later(ReleaseKind kind, std::function<void()> release, std::uint64_t bytes) const {
+  if (!release) api::fail(ErrorId::invalid_value, "the release is empty", "pass something that can be called");
+  api::checked(queue_of(api::use(state_), kind).add(api::host_work(std::move(release)), bytes));
+}
+
+void Device::set_pending_limits(std::size_t count, double ratio) const {
+  runtime::Context& context = api::use(state_);
+  if (!(ratio >= 0)) api::fail(ErrorId::invalid_value, "a ratio of pending bytes below 0", "pass 0 to 1");
+  context.memory_releases().set_limits({count, ratio});
+  context.object_releases().set_limits({count, ratio});
+}
+
+namespace {
+
+// Where `peer` stands among the devices that `device` may access; the lock is the device's.
+auto find_peer(detail::DeviceState& device, const std::shared_ptr<detail::DeviceState>& peer) {
+  std::erase_if(device.peers, [](const auto& one) { return one.expired(); });
+  return std::find_if(device.peers.begin(), device.peers.end(), [&](const auto& one) { return one.lock() == peer; });
+}
+
+}  // namespace
+
+bool Device::can_access_peer(const Device& peer) const {
+  api::use(state_);
+  api::use(peer.state_);
+  return state_ != peer.state_;
+}
+
+void Device::enable_peer_access(const Device& peer) const {
+  if (!can_access_peer(peer))
+    api::fail(ErrorId::invalid_device, "a device is no peer of itself", "pass another device");
+  const std::lock_guard lock(state_->mutex);
+  if (find_peer(*state_, peer.state_) != state_->peers.end())
+    api::fail(ErrorId::peer_access_enabled, "access to the memory of this peer is enabled already",
+              "enable it once for each pair and direction");
+  state_->peers.push_back(peer.state_);
+}
+
+void Device::disable_peer_access(const Device& peer) const {
+  if (!can_access_peer(peer))
+    api::fail(ErrorId::invalid_device, "a device is no peer of itself", "pass another device");
+  const std::lock_guard lock(state_->mutex);
+  const auto at = find_peer(*state_, peer.state_);
+  if (at == state_->peers.end())
+    api::fail(ErrorId::peer_access_not_enabled, "access to the memory of this peer is not enabled", "enable it first");
+  state_->peers.erase(at);
+}
 
 Module Device::load_ptx(std::string_view text, std::string_view name) const {
   runtime::Context& context = api::use(state_);

@@ -18,9 +18,18 @@ struct HostRangeState {
   HostRangeState(std::shared_ptr<DeviceState> owner, void* at, std::size_t size, bool mapped)
       : device(std::move(owner)), address(at), bytes(size), mapped_here(mapped) {}
   ~HostRangeState() {
-    device->context->drain();
-    device->context->device().unregister_host(address);
-    if (mapped_here) munmap(address, bytes);
+    runtime::Context& context = *device->context;
+    const auto release = [&context, at = address, size = bytes, unmap = mapped_here]() -> Result<void> {
+      context.drain();
+      context.device().unregister_host(at);
+      if (unmap) munmap(at, size);
+      return {};
+    };
+    // The owner of registered memory may free it now.
+    if (mapped_here)
+      context.release_later(context.memory_releases(), release, bytes);
+    else
+      (void)release();
   }
   HostRangeState(const HostRangeState&) = delete;
   HostRangeState& operator=(const HostRangeState&) = delete;
@@ -96,14 +105,56 @@ void fill(const Stream& stream, void* to, const void* element, std::size_t eleme
   fill_on(*state->device, context, &stream, to, element, element_bytes, count);
 }
 
+void copy_peer(const Stream& stream, const Device& to_device, void* to, const Device& from_device, const void* from,
+               std::size_t bytes) {
+  const auto &receiver = detail::Access::state(to_device), &sender = detail::Access::state(from_device);
+  api::check_place(api::use(receiver), to, bytes, "the destination of a copy");
+  api::check_place(api::use(sender), from, bytes, "the source of a copy");
+  const auto& queue = detail::Access::state(stream);
+  runtime::Context& context = api::use(queue, "the stream");
+  if (queue->device != receiver && queue->device != sender)
+    api::fail(ErrorId::invalid_handle, "the stream belongs to a third device", "use a stream of either device");
+  if (bytes == 0) return;
+  // The devices stay open until the copy is done.
+  api::checked(context.submit(queue->stream, [receiver, sender, to, from, bytes] {
+    return receiver->context->device().copy(to, from, bytes);
+  }));
+}
+
+void copy_peer(const Device& to_device, void* to, const Device& from_device, const void* from, std::size_t bytes) {
+  from_device.synchronize();
+  to_device.synchronize();
+  const Stream stream = to_device.default_stream();
+  copy_peer(stream, to_device, to, from_device, from, bytes);
+  stream.synchronize();
+}
+
+// ---- DeferCleanup ----
+
+DeferCleanup::DeferCleanup(const Device& device) : device_(detail::Access::state(device)) {
+  runtime::Context& context = api::use(device_);
+  context.memory_releases().defer();
+  context.object_releases().defer();
+}
+
+DeferCleanup::~DeferCleanup() {
+  device_->context->memory_releases().resume();
+  device_->context->object_releases().resume();
+}
+
 // ---- HostMemory ----
 
-HostMemory::HostMemory(const Device& device, std::size_t bytes) {
+HostMemory::HostMemory(const Device& device, std::size_t bytes, const HostMemoryOptions& options) : options_(options) {
   const auto& owner = detail::Access::state(device);
   runtime::Context& context = api::use(owner);
   if (bytes == 0) return;
   if (context.captures().any()) api::checked(context.captures().permit_unsafe("an allocation of host memory"));
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto map = [bytes] { return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); };
+  void* address = map();
+  if (address == MAP_FAILED) {
+    api::checked(context.memory_releases().flush());
+    address = map();
+  }
   if (address == MAP_FAILED)
     api::fail(ErrorId::out_of_memory, "the host has no " + std::to_string(bytes) + " bytes of memory to map",
               "free host memory that is no longer needed");

@@ -38,6 +38,20 @@ unsigned count(const char* name, unsigned otherwise) {
   return value;
 }
 
+// Bytes: a number, with K, M or G for powers of 1024.
+std::uint64_t size(const char* name, std::uint64_t otherwise) {
+  const std::string_view text = variable(name);
+  if (text.empty()) return otherwise;
+  std::uint64_t value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  const std::string_view unit(end, static_cast<std::size_t>(last - end));
+  const unsigned shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
+  if (error != std::errc() || (!unit.empty() && shift == 0) || value > (~std::uint64_t{0} >> shift))
+    fail_variable(name, text, "bytes, or a number with K, M or G");
+  return value << shift;
+}
+
 device::DumpOptions dump_options() {
   device::DumpOptions out;
   out.folder = variable("WARPLOOM_DUMP");
@@ -65,7 +79,7 @@ device::CpuOptions cpu_options(const DeviceOptions& options) {
   out.profile = profile.empty() ? options.profile : std::string(profile);
   out.deterministic = flag("WARPLOOM_DETERMINISTIC", options.deterministic);
   out.unoptimised = flag("WARPLOOM_UNOPTIMISED", options.unoptimised);
-  out.memory_limit = options.memory_limit;
+  out.memory_limit = size("WARPLOOM_MEMORY_LIMIT", options.memory_limit);
   out.dump = dump_options();
   out.tier = tier("WARPLOOM_TIER");
   return out;
@@ -75,10 +89,16 @@ device::CpuOptions cpu_options(const DeviceOptions& options) {
 
 Device Device::open(std::string_view name, const DeviceOptions& options) {
   if (name != "cpu") api::fail(ErrorId::invalid_device, fmt::format("there is no device \"{}\"", name), "open \"cpu\"");
+  if (const unsigned devices = count(); options.ordinal >= devices)
+    api::fail(ErrorId::invalid_device,
+              fmt::format("there is no device {}: the process sees {}", options.ordinal, devices),
+              "open a lower number, or set the environment variable WARPLOOM_DEVICES");
   auto device = api::checked(device::open_cpu(cpu_options(options)));
   std::shared_ptr<observe::LaunchLog> log = api::checked(api::attach_observers(*device));
-  return adopt_device(std::move(device), std::move(log), options.per_thread_default_stream);
+  return adopt_device(std::move(device), std::move(log), options.per_thread_default_stream, options.ordinal);
 }
+
+unsigned Device::count() { return warploom::count("WARPLOOM_DEVICES", 1); }
 
 std::vector<std::string> Device::profiles() { return isa::profile_names(); }
 

@@ -1,12 +1,16 @@
 // What the public handles point at, and how results inside become exceptions at the edge.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "api/launches.hpp"
 #include "base/result.hpp"
@@ -27,11 +31,17 @@ struct ErrorAccess {
   static Error make(Diag diag);
 };
 
+struct PoolState;
+
 struct DeviceState {
   std::shared_ptr<runtime::Context> context;
-  std::size_t total_memory = 0;
+  std::atomic<std::size_t> total_memory = 0;
   std::shared_ptr<api::LaunchRecorder> launches;
   bool per_thread_default = false;
+  unsigned ordinal = 0;
+  std::mutex mutex;  // of what follows
+  std::weak_ptr<PoolState> current_pool;
+  std::vector<std::weak_ptr<DeviceState>> peers;  // whose memory kernels may access
 };
 
 // What is made on a device: it keeps the device open, and a reset makes it invalid.
@@ -64,12 +74,25 @@ struct EventState : Owned {
 
 struct MemoryState : Owned {
   MemoryState(std::shared_ptr<DeviceState> owner, std::size_t size) : Owned(std::move(owner)), bytes(size) {}
-  ~MemoryState() { device->context->release(address, generation); }
+  ~MemoryState();
   MemoryState(const MemoryState&) = delete;
   MemoryState& operator=(const MemoryState&) = delete;
 
   void* address = nullptr;
   std::size_t bytes;
+  std::shared_ptr<runtime::Pool> pool{};       // null: the default one
+  std::shared_ptr<MemoryResource> resource{};  // or a resource, with the stream that it frees in
+  std::optional<Stream> stream{};
+};
+
+struct PoolState : Owned {
+  PoolState(std::shared_ptr<DeviceState> owner, std::shared_ptr<runtime::Pool> made)
+      : Owned(std::move(owner)), pool(std::move(made)) {}
+  ~PoolState() { device->context->abandon_pool(pool); }
+  PoolState(const PoolState&) = delete;
+  PoolState& operator=(const PoolState&) = delete;
+
+  std::shared_ptr<runtime::Pool> pool;
 };
 
 struct ModuleState : Owned {
@@ -89,6 +112,7 @@ struct Access {
   static Device make(std::shared_ptr<DeviceState> state) { return Device(std::move(state)); }
   static Stream make(std::shared_ptr<StreamState> state) { return Stream(std::move(state)); }
   static Module make(std::shared_ptr<ModuleState> state) { return Module(std::move(state)); }
+  static MemoryPool make(std::shared_ptr<PoolState> state) { return MemoryPool(std::move(state)); }
   static Kernel make(std::shared_ptr<KernelState> state) { return Kernel(std::move(state)); }
   static Graph make(std::shared_ptr<GraphState> state) { return Graph(std::move(state)); }
   static GraphExec make(std::shared_ptr<GraphExecState> state) { return GraphExec(std::move(state)); }
@@ -103,7 +127,7 @@ struct Access {
 // Opens the public face of any device; Device::open and tests use it.
 // `session` hears of every launch.
 Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<observe::LaunchLog> session = nullptr,
-                    bool per_thread_default_stream = false);
+                    bool per_thread_default_stream = false, unsigned ordinal = 0);
 
 namespace api {
 
@@ -135,6 +159,9 @@ runtime::Context& use(const std::shared_ptr<State>& state, const char* what) {
 
 // The queue of a stream that is used together with something of `device`.
 const std::shared_ptr<runtime::Stream>& queue_of(const Stream& stream, const detail::DeviceState& device);
+
+// The pool of a handle that is used together with something of `device`.
+const std::shared_ptr<runtime::Pool>& pool_of(const MemoryPool& pool, const detail::DeviceState& device);
 
 // Throws invalid_value when an address is null or reaches out of a device allocation; `what` names it.
 void check_place(runtime::Context& context, const void* address, std::size_t bytes, const char* what);

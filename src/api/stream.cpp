@@ -156,6 +156,7 @@ void Stream::wait(const Event& event) const {
     if (api::checked(context.captures().wait(*state_->stream, context.is_legacy(state_->stream), *other->event)))
       return;
   runtime::Ticket ticket = other->event->ticket();
+  context.note_wait(state_->stream, ticket);
   if (ticket.done()) return;
   api::checked(context.submit(state_->stream, [] { return Result<void>(); }, {std::move(ticket)}, {}));
 }

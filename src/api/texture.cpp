@@ -164,7 +164,7 @@ TexelArray::TexelArray(const Device& device, const TexelFormat& format, const Te
     offsets[k] = total;
     total += (level.slice * slices_of(image, level) + 511) / 512 * 512;
   }
-  state_ = std::make_shared<TexelsState>(TexelsState{format, image, detail::Memory(device, total, 1)});
+  state_ = std::make_shared<TexelsState>(TexelsState{format, image, detail::Memory(device, total, 1, nullptr, 0)});
   for (unsigned k = 0; k < options.levels; ++k)
     state_->image.levels[k].data = static_cast<std::byte*>(state_->memory.address()) + offsets[k];
 }

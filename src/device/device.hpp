@@ -58,6 +58,12 @@ struct PtxText {
   std::string text, name;  // the name stands in messages
 };
 
+// Where a program asked for memory, for messages; the text lives for ever. Empty: not known.
+struct Origin {
+  const char* file = nullptr;
+  std::uint32_t line = 0;
+};
+
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::uint32_t shared_bytes = 0;
@@ -94,6 +100,16 @@ class Device {
   // Nearest allocation, for messages: "12 bytes past the end of 4096 bytes at 0x...".
   [[nodiscard]] virtual std::string describe_address(const void* address) const = 0;
   [[nodiscard]] virtual std::size_t free_bytes() const = 0;
+  // Memory for a pool to divide, which counts as allocated. Only what mark() names in it is an allocation.
+  virtual Result<void*> reserve(std::size_t bytes) { return allocate(bytes); }
+  virtual void unreserve(void* address) { (void)release(address); }
+  virtual void mark(void* address, std::size_t bytes, Origin origin) { (void)address, (void)bytes, (void)origin; }
+  virtual void unmark(void* address) { (void)address; }
+  // Bytes that may be allocated at most: at most what the device was opened with.
+  virtual Result<void> set_memory_limit(std::uint64_t bytes) {
+    (void)bytes;
+    return {};
+  }
   // False for a range that reaches into the device's address space but is not inside one allocation.
   [[nodiscard]] virtual bool addressable(const void* address, std::size_t bytes) const {
     (void)address, (void)bytes;

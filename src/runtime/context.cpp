@@ -1,4 +1,4 @@
-// Ordering between streams, deferred release of memory, and sticky errors.
+// Ordering between streams, and sticky errors.
 #include "runtime/context.hpp"
 
 #include <algorithm>
@@ -30,9 +30,9 @@ Diag stream_closed() {
 
 }  // namespace
 
-std::shared_ptr<Context> Context::open(std::unique_ptr<device::Device> device) {
+std::shared_ptr<Context> Context::open(std::unique_ptr<device::Device> device, PendingReleases::Limits limits) {
   // A worker that drops the last reference cannot join itself.
-  return {new Context(std::move(device)), [](Context* context) {
+  return {new Context(std::move(device), limits), [](Context* context) {
             if (on_worker_thread())
               std::thread([context] { delete context; }).detach();
             else
@@ -40,8 +40,12 @@ std::shared_ptr<Context> Context::open(std::unique_ptr<device::Device> device) {
           }};
 }
 
-Context::Context(std::unique_ptr<device::Device> device)
-    : device_(std::move(device)), helpers_(device_->concurrency() - 1) {
+Context::Context(std::unique_ptr<device::Device> device, PendingReleases::Limits limits)
+    : device_(std::move(device)),
+      helpers_(device_->concurrency() - 1),
+      memory_releases_(device_->free_bytes(), limits),
+      object_releases_(device_->free_bytes(), limits) {
+  current_ = default_pool_ = std::make_shared<Pool>(*device_, known_, Pool::Policy{});
   default_ = std::make_shared<Stream>(*this, true, 0, true);
   streams_.push_back(default_);
 }
@@ -54,8 +58,9 @@ Context::~Context() {
     streams = streams_;
   }
   for (const auto& stream : streams) stream->join();
-  sweep_deferred();
-  for (const auto& [address, bytes] : allocations_) (void)device_->release(address);
+  (void)memory_releases_.flush();
+  (void)object_releases_.flush();
+  for (const auto& pool : pools()) pool->clear();
   // Nobody waited for the work that failed, so nobody would hear of it.
   if ((sticky_ && !sticky_reported_) || pending_)
     std::fprintf(
@@ -190,7 +195,7 @@ Result<void> Context::wait(const Ticket& ticket) {
     if (on_worker_thread()) return waiting_refused();
     ticket.wait();
   }
-  sweep_deferred();
+  pools_synchronized();
   return take_error();
 }
 
@@ -203,7 +208,7 @@ Result<void> Context::synchronize() {
   if (on_worker_thread()) return waiting_refused();
   if (captures_.any()) WL_TRY(captures_.permit_device("waiting for the device"));
   drain();
-  sweep_deferred();
+  pools_synchronized();
   return take_error();
 }
 
@@ -232,66 +237,18 @@ Result<void> Context::reset() {
   for (const auto& stream : streams) stream->join();
   default_->reopen();
   captures_.clear();
-  sweep_deferred();
-  std::map<void*, std::size_t> allocations;
-  {
-    const std::lock_guard lock(memory_mutex_);
-    allocations.swap(allocations_);
-  }
+  auto flushed = memory_releases_.flush();
+  if (flushed) flushed = object_releases_.flush();
   device_->forget_textures();
-  for (const auto& [address, bytes] : allocations) (void)device_->release(address);
+  for (const auto& pool : pools()) pool->clear();
+  set_current_pool(default_pool_);
   const std::lock_guard lock(error_mutex_);
   sticky_.reset();
   pending_.reset();
   sticky_reported_ = false;
   failed_.store(false, std::memory_order_release);
   poisoned_.store(false, std::memory_order_release);
-  return {};
-}
-
-// ---- memory ----
-
-Result<void*> Context::allocate(std::size_t bytes) {
-  WL_TRY(usable());
-  if (captures_.any()) WL_TRY(captures_.permit_unsafe("an allocation"));
-  if (bytes == 0) return nullptr;
-  auto address = device_->allocate(bytes);
-  if (!address && address.error().id == ErrorId::out_of_memory && deferred_count_ != 0 && !on_worker_thread()) {
-    drain();
-    sweep_deferred();
-    address = device_->allocate(bytes);
-  }
-  if (!address) return address;
-  const std::lock_guard lock(memory_mutex_);
-  allocations_.emplace(*address, bytes);
-  return address;
-}
-
-void Context::release(void* address, std::uint64_t generation) {
-  if (address == nullptr) return;
-  std::vector<Ticket> tickets;
-  {
-    const std::lock_guard order(streams_mutex_);
-    if (generation != this->generation()) return;
-    add_pending(tickets);
-    const std::lock_guard memory(memory_mutex_);
-    if (allocations_.erase(address) == 0) return;
-    deferred_.push_back({address, std::move(tickets)});
-    deferred_count_.fetch_add(1, std::memory_order_acq_rel);
-  }
-  sweep_deferred();
-}
-
-void Context::sweep_deferred() {
-  if (deferred_count_.load(std::memory_order_acquire) == 0) return;
-  // The device frees under the lock: whoever sweeps after waiting then finds the memory free, whichever thread did it.
-  const std::lock_guard lock(memory_mutex_);
-  const std::size_t freed = std::erase_if(deferred_, [&](const Deferred& entry) {
-    if (!std::all_of(entry.after.begin(), entry.after.end(), [](const Ticket& t) { return t.done(); })) return false;
-    (void)device_->release(entry.address);
-    return true;
-  });
-  deferred_count_.fetch_sub(freed, std::memory_order_acq_rel);
+  return flushed;
 }
 
 // ---- errors ----

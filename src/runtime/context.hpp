@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +13,8 @@
 #include "runtime/capture.hpp"
 #include "runtime/graph.hpp"
 #include "runtime/helpers.hpp"
+#include "runtime/pending.hpp"
+#include "runtime/pool.hpp"
 #include "runtime/stream.hpp"
 
 namespace warploom::runtime {
@@ -21,7 +22,7 @@ namespace warploom::runtime {
 class Context : public std::enable_shared_from_this<Context> {
  public:
   // Safe to let go of on any thread, a worker included.
-  static std::shared_ptr<Context> open(std::unique_ptr<device::Device> device);
+  static std::shared_ptr<Context> open(std::unique_ptr<device::Device> device, PendingReleases::Limits limits = {});
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -73,31 +74,53 @@ class Context : public std::enable_shared_from_this<Context> {
   Result<void> wait(const std::shared_ptr<Stream>& stream);
   Result<void> synchronize();
   Result<void> take_error();
+  // An error that has no caller: the next call that waits returns it.
+  void report(Diag diag) { record_error(std::move(diag)); }
   // Waits for the work queued so far and reports nothing; does not wait on a worker.
   void drain();
 
   // Ends all work, frees all memory, closes all streams, clears errors.
   Result<void> reset();
 
-  Result<void*> allocate(std::size_t bytes);
+  struct Request {
+    const std::shared_ptr<Pool>* pool = nullptr;      // null: the default pool, or the current one for a stream
+    const std::shared_ptr<Stream>* stream = nullptr;  // whose later work uses it; null: anybody's
+    device::Origin origin{};
+  };
+  // When there is not enough: idle memory of pools goes back, then what is pending, then queued work is waited for.
+  Result<void*> allocate(std::size_t bytes, const Request& request);
   // Frees once all work queued so far has finished; does nothing for memory of an earlier generation.
-  void release(void* address, std::uint64_t generation);
+  void release(void* address, std::uint64_t generation, Pool* pool = nullptr);
+  // Frees in the stream's order, whichever pool it is from; invalid_value when it is no allocation.
+  Result<void> release_on(const std::shared_ptr<Stream>& stream, void* address);
+  // Later work of the stream comes after the ticket.
+  void note_wait(const std::shared_ptr<Stream>& stream, const Ticket& ticket) { known_.add(stream, ticket); }
+
+  [[nodiscard]] const std::shared_ptr<Pool>& default_pool() const { return default_pool_; }
+  std::shared_ptr<Pool> make_pool(const Pool::Policy& policy);
+  // Nobody can name it any more; it goes when its allocations have gone.
+  void abandon_pool(const std::shared_ptr<Pool>& pool);
+  [[nodiscard]] std::shared_ptr<Pool> current_pool();
+  void set_current_pool(const std::shared_ptr<Pool>& pool);
+  // What the device has, and what pools hold without using it.
+  [[nodiscard]] std::size_t free_bytes();
+
+  // Two queues: memory, and everything else that is released late.
+  [[nodiscard]] PendingReleases& memory_releases() { return memory_releases_; }
+  [[nodiscard]] PendingReleases& object_releases() { return object_releases_; }
+  // Releases late; what fails is the error of the next call that waits.
+  void release_later(PendingReleases& queue, PendingReleases::Release release, std::uint64_t bytes);
 
   // Called by streams. Items of blocking streams are counted, except those of the default stream.
   void execute(const Item& item);
   void blocking_item_pushed() { blocking_items_.fetch_add(1, std::memory_order_relaxed); }
   void item_finished(bool counted) {
     if (counted) blocking_items_.fetch_sub(1, std::memory_order_relaxed);
-    sweep_deferred();
   }
 
  private:
-  explicit Context(std::unique_ptr<device::Device> device);
+  Context(std::unique_ptr<device::Device> device, PendingReleases::Limits limits);
 
-  struct Deferred {
-    void* address;
-    std::vector<Ticket> after;
-  };
   // Need streams_mutex_.
   void add_pending(std::vector<Ticket>& tickets) const;
   void close_all();
@@ -107,7 +130,13 @@ class Context : public std::enable_shared_from_this<Context> {
 
   void record_error(Diag diag);
   Diag sticky_error();  // needs error_mutex_
-  void sweep_deferred();
+  // After the device was waited for.
+  void pools_synchronized();
+  [[nodiscard]] std::vector<std::shared_ptr<Pool>> pools();
+  void trim_pools();
+  void forget_if_unused(const Pool& pool);
+  Result<void*> allocate_again(std::size_t bytes, const Request& request, Pool& pool, std::vector<Ticket>& after);
+  void describe_pending(Diag& diag);
 
   std::unique_ptr<device::Device> device_;
   std::atomic<std::uint64_t> generation_{1};
@@ -119,10 +148,14 @@ class Context : public std::enable_shared_from_this<Context> {
   mutable std::mutex streams_mutex_;
   std::vector<std::shared_ptr<Stream>> streams_;  // the default stream included, closed ones until they are reaped
 
-  std::mutex memory_mutex_;
-  std::map<void*, std::size_t> allocations_;
-  std::vector<Deferred> deferred_;
-  std::atomic<std::size_t> deferred_count_{0};
+  Dependencies known_;
+  std::mutex pools_mutex_;
+  std::shared_ptr<Pool> default_pool_;
+  std::vector<std::shared_ptr<Pool>> pools_;  // the others
+  std::shared_ptr<Pool> current_;
+  std::vector<Pool*> abandoned_;
+  std::atomic<bool> several_pools_{false};
+  PendingReleases memory_releases_, object_releases_;
 
   std::mutex error_mutex_;
   std::atomic<bool> failed_{false};  // there may be an error to take

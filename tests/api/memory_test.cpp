@@ -117,6 +117,7 @@ TEST_F(RawMemory, EndingHostMemoryWaitsForItsUsers) {
     const HostMemory host(device, 64);
     for (int i = 0; i < 100; ++i) store.launch({1, 1, 0, stream}, static_cast<int*>(host.data()), i);
   }
+  device.flush_pending();
   EXPECT_TRUE(stream.query());
 }
 

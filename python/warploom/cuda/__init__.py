@@ -10,6 +10,7 @@ from .core import config
 from .decorators import declare_device, jit
 from .cudadrv import devicearray, devices, driver
 from .cudadrv._ipc import IpcHandle
+from .cudadrv._pool import MemoryPool, current_memory_pool, default_memory_pool, manager_of
 from .cudadrv.driver import (BaseCUDAMemoryManager, GetIpcHandleMixin, HostOnlyCUDAMemoryManager, MappedMemory,
                              MemoryInfo, MemoryPointer, PinnedMemory, set_memory_manager)
 from .cudadrv.error import CudaSupportError

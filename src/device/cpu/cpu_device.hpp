@@ -99,6 +99,11 @@ class CpuDevice final : public Device {
   [[nodiscard]] unsigned concurrency() const override { return pool_.threads(); }
   Result<void*> allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
   Result<void> release(void* address) override { return memory_.release(address); }
+  Result<void*> reserve(std::size_t bytes) override { return memory_.reserve(bytes); }
+  void unreserve(void* address) override { memory_.unreserve(address); }
+  void mark(void* address, std::size_t bytes, Origin origin) override { memory_.mark(address, bytes, origin); }
+  void unmark(void* address) override { memory_.unmark(address); }
+  Result<void> set_memory_limit(std::uint64_t bytes) override { return memory_.set_limit(bytes); }
   [[nodiscard]] std::string describe_address(const void* address) const override { return memory_.describe(address); }
   [[nodiscard]] bool addressable(const void* address, std::size_t bytes) const override {
     return memory_.addressable(reinterpret_cast<std::uint64_t>(address), bytes);

@@ -14,6 +14,7 @@ constexpr std::uint64_t kGranule = 512;
 constexpr std::uint64_t kChunk = 2ULL << 20;
 constexpr std::uint64_t kKeep = 1ULL << 30;
 constexpr std::size_t kRemembered = 64;
+constexpr std::size_t kShown = 5;
 
 // Arrays that lie at one place of their pages compete for the same sets of caches and banks of memory when a kernel
 // walks through them side by side: large ones begin at places of their own.
@@ -24,7 +25,7 @@ std::uint64_t round_up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) 
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::uint64_t capacity) : capacity_(capacity) {
+DeviceMemory::DeviceMemory(std::uint64_t capacity) : capacity_(capacity), most_(capacity) {
   // Twice the capacity, so that fragmentation does not end what the limit allows; guard chunks at both ends.
   range_ = round_up(std::max<std::uint64_t>(capacity * 2, 64ULL << 20), kChunk) + 2 * kChunk;
   void* at = mmap(nullptr, range_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -79,8 +80,27 @@ std::uint64_t DeviceMemory::to_own_place(std::uint64_t start) const {
   return (large_ % kSteps * kStep + kChunk - start % kChunk) % kChunk;
 }
 
-Result<void*> DeviceMemory::allocate(std::size_t bytes, std::string label) {
-  const std::lock_guard lock(mutex_);
+Diag DeviceMemory::out_of_memory(std::size_t bytes) const {
+  std::uint64_t largest = 0;
+  for (const auto& [start, length] : free_) largest = std::max(largest, length);
+  const std::uint64_t left = capacity_ - std::min(used_, capacity_);
+  Diag d;
+  d.id = ErrorId::out_of_memory;
+  d.what = fmt::format("out of device memory: {} bytes asked for, {} of {} free, largest block {}", bytes, left,
+                       capacity_, std::min(largest, left));
+  std::vector<const std::pair<const std::uint64_t, Block>*> biggest;
+  for (const auto& entry : live_) biggest.push_back(&entry);
+  const std::size_t shown = std::min(kShown, biggest.size());
+  std::partial_sort(biggest.begin(), biggest.begin() + static_cast<std::ptrdiff_t>(shown), biggest.end(),
+                    [](const auto* a, const auto* b) { return a->second.bytes > b->second.bytes; });
+  for (std::size_t i = 0; i < shown; ++i)
+    d.where += (i == 0 ? "largest live allocations: " : ", ") + name(biggest[i]->first, biggest[i]->second);
+  if (biggest.size() > shown) d.where += fmt::format(", and {} smaller ones", biggest.size() - shown);
+  d.remedy = "free arrays that are no longer needed, or give the device a larger limit";
+  return d;
+}
+
+Result<void*> DeviceMemory::take(std::size_t bytes) {
   const bool absurd = bytes > capacity_;
   const std::uint64_t need = absurd ? 0 : round_up(std::max<std::uint64_t>(bytes, 1), kGranule);
   const bool large = need >= kChunk;
@@ -97,47 +117,34 @@ Result<void*> DeviceMemory::allocate(std::size_t bytes, std::string label) {
   }
   // The host may have less than the limit says.
   if (it != free_.end() && !commit(it->first + gap, it->first + gap + need)) it = free_.end();
-  if (it == free_.end()) {
-    std::uint64_t largest = 0;
-    for (const auto& [start, length] : free_) largest = std::max(largest, length);
-    Diag d;
-    d.id = ErrorId::out_of_memory;
-    d.what = fmt::format("out of device memory: {} bytes asked for, {} of {} free, largest block {}", bytes,
-                         capacity_ - used_, capacity_, std::min(largest, capacity_ - used_));
-    std::vector<std::pair<std::uint64_t, std::size_t>> biggest;
-    for (const auto& [start, block] : live_) biggest.emplace_back(start, block.bytes);
-    std::sort(biggest.begin(), biggest.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, biggest.size()); ++i)
-      d.where += fmt::format("{}{} bytes at {:#x}", i == 0 ? "largest live allocations: " : ", ", biggest[i].second,
-                             biggest[i].first);
-    d.remedy = "free arrays that are no longer needed, or open the device with a larger memory limit";
-    return d;
-  }
+  if (it == free_.end()) return out_of_memory(bytes);
   const std::uint64_t start = it->first + gap, after = it->second - gap - need;
   if (gap == 0) free_.erase(it);
   if (gap != 0) it->second = gap;
   if (after != 0) free_[start + need] = after;
   if (large) ++large_;
   used_ += need;
-  live_[start] = {bytes, need, std::move(label)};
-  for (auto f = freed_.lower_bound(start); f != freed_.end() && f->first < start + need;) f = freed_.erase(f);
+  taken_[start] = need;
   return reinterpret_cast<void*>(start);
 }
 
-Result<void> DeviceMemory::release(void* address) {
+Result<void*> DeviceMemory::allocate(std::size_t bytes, std::string label) {
   const std::lock_guard lock(mutex_);
-  auto it = live_.find(reinterpret_cast<std::uint64_t>(address));
-  if (it == live_.end()) {
-    Diag d;
-    d.id = ErrorId::invalid_value;
-    d.what = fmt::format("{} is not the start of a device allocation", address);
-    d.remedy = "release each allocation once, with the address that allocate gave";
-    return d;
-  }
-  const std::uint64_t start = it->first, length = it->second.reserved;
-  if (freed_.size() >= kRemembered) freed_.erase(freed_.begin());
-  freed_[start] = it->second;
-  live_.erase(it);
+  auto address = take(bytes);
+  if (address) live_[reinterpret_cast<std::uint64_t>(*address)] = {bytes, {}, std::move(label)};
+  return address;
+}
+
+Result<void*> DeviceMemory::reserve(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return take(bytes);
+}
+
+void DeviceMemory::put_back(std::uint64_t start) {
+  const auto taken = taken_.find(start);
+  if (taken == taken_.end()) return;
+  const std::uint64_t length = taken->second;
+  taken_.erase(taken);
   used_ -= length;
   give_back(start, start + length);
   auto next = free_.lower_bound(start);
@@ -155,6 +162,61 @@ Result<void> DeviceMemory::release(void* address) {
     free_.erase(next);
   }
   free_[at] = size;
+}
+
+void DeviceMemory::forget_block(std::map<std::uint64_t, Block>::iterator block) {
+  if (freed_.size() < kRemembered) freed_.emplace_back();
+  freed_[next_freed_] = {block->first, std::move(block->second)};
+  next_freed_ = (next_freed_ + 1) % kRemembered;
+  live_.erase(block);
+}
+
+Result<void> DeviceMemory::release(void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto start = reinterpret_cast<std::uint64_t>(address);
+  const auto it = live_.find(start);
+  if (it == live_.end() || taken_.find(start) == taken_.end()) {
+    Diag d;
+    d.id = ErrorId::invalid_value;
+    d.what = fmt::format("{} is not the start of a device allocation", address);
+    d.remedy = "release each allocation once, with the address that allocate gave";
+    return d;
+  }
+  forget_block(it);
+  put_back(start);
+  return {};
+}
+
+void DeviceMemory::unreserve(void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto start = reinterpret_cast<std::uint64_t>(address);
+  const auto taken = taken_.find(start);
+  if (taken == taken_.end()) return;
+  live_.erase(live_.lower_bound(start), live_.lower_bound(start + taken->second));
+  put_back(start);
+}
+
+void DeviceMemory::mark(void* address, std::size_t bytes, Origin origin) {
+  const std::lock_guard lock(mutex_);
+  live_[reinterpret_cast<std::uint64_t>(address)] = {bytes, origin};
+}
+
+void DeviceMemory::unmark(void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto it = live_.find(reinterpret_cast<std::uint64_t>(address));
+  if (it != live_.end()) forget_block(it);
+}
+
+Result<void> DeviceMemory::set_limit(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes == 0 || bytes > most_) {
+    Diag d;
+    d.id = ErrorId::invalid_value;
+    d.what = fmt::format("a memory limit of {} bytes; the device was opened with {}", bytes, most_);
+    d.remedy = "pass 1 byte at least and at most what the device was opened with";
+    return d;
+  }
+  capacity_ = bytes;
   return {};
 }
 
@@ -173,7 +235,7 @@ Result<void> DeviceMemory::register_host(void* address, std::size_t bytes) {
       return d;
     }
   }
-  hosts_[start] = {bytes, bytes, "registered host memory"};
+  hosts_[start] = {bytes, {}, "registered host memory"};
   return {};
 }
 
@@ -207,32 +269,37 @@ bool DeviceMemory::pageable(std::uint64_t address, std::size_t bytes) const {
   return !inside(hosts_, address, bytes);
 }
 
+std::string DeviceMemory::name(std::uint64_t start, const Block& block) {
+  std::string out = fmt::format("{} bytes at {:#x}", block.bytes, start);
+  if (!block.label.empty()) out += " (" + block.label + ")";
+  if (block.origin.file != nullptr) out += fmt::format(" made at {}:{}", block.origin.file, block.origin.line);
+  return out;
+}
+
 std::string DeviceMemory::describe(const void* address) const {
   const std::lock_guard lock(mutex_);
   const auto at = reinterpret_cast<std::uint64_t>(address);
-  const auto name = [](std::uint64_t start, const Block& b) {
-    return fmt::format("{} bytes at {:#x}{}", b.bytes, start, b.label.empty() ? "" : " (" + b.label + ")");
-  };
-  for (const auto& [start, block] : freed_)
-    if (at >= start && at < start + block.reserved && live_.find(start) == live_.end())
-      return fmt::format("inside a released allocation of {}", name(start, block));
-  if (live_.empty()) return "there are no device allocations";
   auto after = live_.upper_bound(at);
-  std::string out;
-  if (after != live_.begin()) {
-    auto it = std::prev(after);
-    if (at < it->first + it->second.bytes)
-      return fmt::format("{} bytes into {}", at - it->first, name(it->first, it->second));
-    const std::uint64_t distance = at - (it->first + it->second.bytes);
+  const auto before = after == live_.begin() ? live_.end() : std::prev(after);
+  if (before != live_.end() && at < before->first + before->second.bytes)
+    return fmt::format("{} bytes into {}", at - before->first, name(before->first, before->second));
+  for (std::size_t i = 0; i < freed_.size(); ++i) {
+    const auto& [start, block] = freed_[(next_freed_ + freed_.size() - 1 - i) % freed_.size()];
+    if (at >= start && at < start + std::max<std::uint64_t>(block.bytes, 1))
+      return fmt::format("inside a released allocation of {}", name(start, block));
+  }
+  if (live_.empty()) return "there are no device allocations";
+  if (before != live_.end()) {
+    const std::uint64_t distance = at - (before->first + before->second.bytes);
     if (after == live_.end() || distance <= after->first - at)
-      return fmt::format("{} bytes past the end of {}", distance, name(it->first, it->second));
+      return fmt::format("{} bytes past the end of {}", distance, name(before->first, before->second));
   }
   return fmt::format("{} bytes before {}", after->first - at, name(after->first, after->second));
 }
 
 std::size_t DeviceMemory::free_bytes() const {
   const std::lock_guard lock(mutex_);
-  return capacity_ - used_;
+  return capacity_ - std::min(used_, capacity_);
 }
 
 }  // namespace warploom::device

@@ -6,9 +6,11 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
+#include "device/device.hpp"
 
 namespace warploom::device {
 
@@ -22,6 +24,13 @@ class DeviceMemory {
   // 512-byte aligned, zero bytes give an address of their own. Addresses that were never given out fault.
   Result<void*> allocate(std::size_t bytes, std::string label = {});
   Result<void> release(void* address);
+  // What a pool divides: accessible as a whole, of no allocation but those that are marked in it.
+  Result<void*> reserve(std::size_t bytes);
+  void unreserve(void* address);
+  void mark(void* address, std::size_t bytes, Origin origin);
+  void unmark(void* address);
+  // Of what may be allocated; at most the capacity of the beginning.
+  Result<void> set_limit(std::uint64_t bytes);
 
   // Host memory that kernels may access; it is outside the reserved range.
   Result<void> register_host(void* address, std::size_t bytes);
@@ -39,10 +48,16 @@ class DeviceMemory {
 
  private:
   struct Block {
-    std::size_t bytes = 0;     // as asked for
-    std::size_t reserved = 0;  // rounded up
-    std::string label;
+    std::size_t bytes = 0;  // as asked for
+    Origin origin{};
+    std::string label{};
   };
+  // These need the lock.
+  Result<void*> take(std::size_t bytes);
+  void put_back(std::uint64_t start);
+  void forget_block(std::map<std::uint64_t, Block>::iterator block);
+  [[nodiscard]] static std::string name(std::uint64_t start, const Block& block);
+  [[nodiscard]] Diag out_of_memory(std::size_t bytes) const;
   enum class Chunk : std::uint8_t { reserved, used, kept };  // kept: of no allocation, with its pages
   // Makes the range accessible; false when the host refuses.
   bool commit(std::uint64_t from, std::uint64_t to);
@@ -53,15 +68,17 @@ class DeviceMemory {
                                    std::size_t bytes);
 
   mutable std::mutex mutex_;
-  std::uint64_t capacity_;
+  std::uint64_t capacity_, most_;  // the limit now, and at the beginning
   std::uint64_t base_ = 0, range_ = 0;
   std::uint64_t used_ = 0;
   std::uint64_t large_ = 0;  // large allocations so far
   std::map<std::uint64_t, Block> live_;
-  std::map<std::uint64_t, Block> hosts_;         // registered host memory
-  std::map<std::uint64_t, std::uint64_t> free_;  // start -> length
-  std::map<std::uint64_t, Block> freed_;         // recently released, for messages
-  std::vector<Chunk> chunks_;                    // by number, from base_ on
+  std::unordered_map<std::uint64_t, std::uint64_t> taken_;  // start -> length, rounded up
+  std::map<std::uint64_t, Block> hosts_;                    // registered host memory
+  std::map<std::uint64_t, std::uint64_t> free_;             // start -> length
+  std::vector<std::pair<std::uint64_t, Block>> freed_;      // a ring of what was released lately, for messages
+  std::size_t next_freed_ = 0;
+  std::vector<Chunk> chunks_;  // by number, from base_ on
   std::uint64_t kept_bytes_ = 0, keep_at_most_ = 0;
 };
 

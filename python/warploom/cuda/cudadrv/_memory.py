@@ -8,10 +8,11 @@ from __future__ import annotations
 import bisect
 import contextlib
 import ctypes
+import sys
 import threading
 import weakref
 from abc import ABCMeta, abstractmethod
-from collections import deque, namedtuple
+from collections import namedtuple
 from typing import Any, Callable, Iterator, Optional, Union
 
 from warploom import _core
@@ -23,6 +24,11 @@ MemoryInfo = namedtuple("MemoryInfo", "free,total")
 MemoryInfo.__doc__ = "Free and total device memory in bytes."
 
 
+PendingInfo = namedtuple("PendingInfo", "memory_count,memory_bytes,object_count,most,flushes,deferred")
+PendingInfo.__doc__ = """Releases that wait: of memory (count and bytes) and of other objects, the most at once so far,
+how often they were released, and whether a ``defer_cleanup`` is in force."""
+
+
 def _address(pointer: Any) -> int:
     """The integer of an int, a ctypes pointer or anything else that has one."""
     if isinstance(pointer, int):
@@ -31,7 +37,36 @@ def _address(pointer: Any) -> int:
     return 0 if value is None else int(value)
 
 
-class MemoryPointer:
+class _Finalizer:
+    """Calls a function without arguments, once; the owner's ``__del__`` calls it, a reset may have done so before."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function: Optional[Callable[[], Any]] = function
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not been called."""
+        return self._function is not None
+
+    def __call__(self) -> Any:
+        function, self._function = self._function, None
+        return None if function is None else function()
+
+
+class _Finalized:
+    """Base of what calls its ``_finalizer`` when it dies, except while the interpreter ends."""
+
+    _finalizer: Optional[_Finalizer] = None
+
+    def __del__(self, _ends=sys.is_finalizing) -> None:
+        finalizer = self._finalizer
+        if finalizer is not None and not _ends():
+            finalizer()
+
+
+class MemoryPointer(_Finalized):
     """Device memory: ``size`` bytes at ``pointer``.
 
     ``owner`` is an object to keep alive; ``finalizer`` (a callable without arguments) runs once, when the last
@@ -48,7 +83,7 @@ class MemoryPointer:
         self._owner = owner
         self.refct = 1
         self.is_managed = finalizer is not None
-        self._finalizer = weakref.finalize(self, finalizer) if finalizer is not None else None
+        self._finalizer = _Finalizer(finalizer) if finalizer is not None else None
 
     @property
     def owner(self):
@@ -151,7 +186,7 @@ class ManagedMemory(MappedMemory):
     """Memory that host and device share (cuMemAllocManaged)."""
 
 
-class PinnedMemory(_core.HostBuffer):
+class PinnedMemory(_Finalized, _core.HostBuffer):
     """Page-locked host memory without a device address: a writable buffer of ``size`` bytes at ``host_pointer``."""
 
     def __init__(self, context, pointer, size: int, owner=None, finalizer: Optional[Callable[[], Any]] = None) -> None:
@@ -160,7 +195,7 @@ class PinnedMemory(_core.HostBuffer):
         self.size = self._buflen_ = size
         self.host_pointer = self.handle = self._bufptr_ = _address(pointer)
         self.is_managed = finalizer is not None
-        self._finalizer = weakref.finalize(self, finalizer) if finalizer is not None else None
+        self._finalizer = _Finalizer(finalizer) if finalizer is not None else None
 
     @property
     def owner(self):
@@ -176,58 +211,51 @@ class PendingDeallocs:
     """Releases that wait until there are many, or much memory waits (Numba's documentation: "Deallocation Behavior").
 
     Everything is released when more than ``config.CUDA_DEALLOCS_COUNT`` items wait, or more bytes than
-    ``config.CUDA_DEALLOCS_RATIO`` of the ``capacity`` in bytes.
+    ``config.CUDA_DEALLOCS_RATIO`` of the ``capacity`` in bytes. The queue is the native device's, one for ``memory``
+    and one for everything else: it is released before an allocation fails, too.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, device: "_core.Device", memory: bool) -> None:
         self.memory_capacity = capacity
-        self._items: deque = deque()
-        self._size = 0
-        self._disabled = 0
-        self._lock = threading.RLock()
+        self._device = device
+        self._memory = memory
+        self._queue = _core.PendingReleases(device, memory)
 
     @property
     def _max_pending_bytes(self) -> int:
         return int(self.memory_capacity * config.CUDA_DEALLOCS_RATIO)
 
+    @property
+    def _size(self) -> int:
+        return self._queue.size if self._memory else 0
+
     def add_item(self, release: Callable, handle: Any, size: int = 0) -> None:
         """Queues ``release(handle)``; ``size``: bytes that it will free, 0 when unknown."""
-        with self._lock:
-            self._items.append((release, handle, size))
-            self._size += size
-        if len(self._items) > config.CUDA_DEALLOCS_COUNT or self._size > self._max_pending_bytes:
-            self.clear()
+        self._queue.add(release, handle, size, config.CUDA_DEALLOCS_COUNT, config.CUDA_DEALLOCS_RATIO)
 
     def clear(self) -> None:
-        """Releases everything that waits; does nothing within :meth:`disable`."""
-        if self._disabled:
-            return
-        while True:
-            with self._lock:
-                if not self._items:
-                    return
-                release, handle, size = self._items.popleft()
-                self._size -= size
-            release(handle)
+        """Releases everything that waits; does nothing within :meth:`disable`.
+
+        The first exception is raised, and what came after it is not released any more.
+        """
+        self._queue.clear()
 
     @contextlib.contextmanager
     def disable(self) -> Iterator[None]:
         """Nothing is released while in here; may be nested."""
-        with self._lock:
-            self._disabled += 1
+        deferred = self._device.defer_releases()
         try:
             yield
         finally:
-            with self._lock:
-                self._disabled -= 1
+            del deferred
 
     @property
     def is_disabled(self) -> bool:
         """Whether :meth:`disable` is in force."""
-        return self._disabled > 0
+        return self._device.pending()["deferred"]
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._queue)
 
 
 class PinnedRanges:
@@ -327,7 +355,8 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
     def deallocations(self) -> PendingDeallocs:
         """The queue of memory that waits to be freed."""
         if self._deallocations is None:
-            self._deallocations = PendingDeallocs(self.context._core_device.memory_info()[1])
+            device = self.context._core_device
+            self._deallocations = PendingDeallocs(device.memory_info()[1], device, memory=True)
         return self._deallocations
 
     def memhostalloc(self, size, mapped=False, portable=False, wc=False):
@@ -408,7 +437,6 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
         pointer = kind(self.context, memory.address, size, finalizer=finalizer)
         if isinstance(pointer, MemoryPointer):
             pointer.refct = 1
-        pointer._finalizer.atexit = False
         self.allocations[key] = pointer._finalizer
         return pointer
 

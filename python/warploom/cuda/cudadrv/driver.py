@@ -45,6 +45,7 @@ from ._memory import (
     NumbaCUDAMemoryManager,
     OwnedPointer,
     PendingDeallocs,
+    PendingInfo,
     PinnedMemory,
     memory_manager_class,
     pinned_ranges,
@@ -101,6 +102,10 @@ class _CUdevice(int):
     """A device's number."""
 
 
+class _CUdeviceptr(int):
+    """A device address."""
+
+
 class _Result(int):
     """A CUresult that prints its name."""
 
@@ -120,6 +125,7 @@ class _Binding:
     """The few names of ``cuda.bindings.driver`` that callers take from here."""
 
     CUdevice = _CUdevice
+    CUdeviceptr = _CUdeviceptr
     CUresult = _CUresult()
 
     @staticmethod
@@ -345,6 +351,16 @@ class Driver:
         context = _current()
         call("cuMemcpyDtoDAsync", context._core_device.copy, dst, src, size, core_stream(stream, context))
 
+    def cuMemcpyPeer(self, dst: int, dst_context: "Context", src: int, src_context: "Context", size: int) -> None:
+        """Copies between two devices after all their work so far; returns when done."""
+        call("cuMemcpyPeer", src_context._core_device.copy_to_peer, dst, dst_context._core_device, src, size)
+
+    def cuMemcpyPeerAsync(self, dst: int, dst_context: "Context", src: int, src_context: "Context", size: int,
+                          stream) -> None:
+        """The same in the order of a stream of the current context."""
+        call("cuMemcpyPeerAsync", src_context._core_device.copy_to_peer, dst, dst_context._core_device, src, size,
+             core_stream(stream, _current()))
+
     def cuMemsetD8(self, dst: int, value: int, size: int) -> None:
         call("cuMemsetD8", _current()._core_device.fill, dst, value, 1, size)
 
@@ -417,8 +433,7 @@ class Device:
         if self._core is None:
             with self._lock:
                 if self._core is None:
-                    limit = int(os.environ.get("WARPLOOM_MEMORY_LIMIT", "0"))
-                    self._core = call("cuDevicePrimaryCtxRetain", _open_device, limit)
+                    self._core = call("cuDevicePrimaryCtxRetain", _open_device, self.id)
         return self._core
 
     @property
@@ -489,6 +504,18 @@ class Device:
         if self._context is not None:
             self._context._generation += 1
 
+    @property
+    def memory_limit(self) -> int:
+        """Bytes of memory that may be allocated: the profile's, WARPLOOM_MEMORY_LIMIT, or what was set last.
+
+        Setting it frees nothing; CudaAPIError 1 for 0 bytes and for more than there were at the beginning.
+        """
+        return self._core_device.memory_info()[1]
+
+    @memory_limit.setter
+    def memory_limit(self, nbytes: int) -> None:
+        call("cuDeviceSetMemoryLimit", self._core_device.set_memory_limit, nbytes)
+
     def __getattr__(self, attribute: str) -> int:
         if attribute.startswith("_"):
             raise AttributeError(attribute)
@@ -508,8 +535,8 @@ class Device:
         return "<CUDA device %d '%s'>" % (self.id, self.name)
 
 
-def _open_device(limit: int):
-    return _core.Device.open("cpu", memory_limit=limit,
+def _open_device(number: int):
+    return _core.Device.open("cpu", ordinal=number,
                              per_thread_default_stream=bool(config.CUDA_PER_THREAD_DEFAULT_STREAM))
 
 
@@ -538,7 +565,8 @@ class Context:
     def deallocations(self) -> PendingDeallocs:
         """Streams, events and modules that wait to be destroyed."""
         if self._deallocations is None:
-            self._deallocations = PendingDeallocs(self._core_device.memory_info()[1])
+            device = self._core_device
+            self._deallocations = PendingDeallocs(device.memory_info()[1], device, memory=False)
         return self._deallocations
 
     @property
@@ -646,12 +674,30 @@ class Context:
         call("cuCtxSynchronize", self._core_device.synchronize)
         synchronized(self)
 
-    def can_access_peer(self, peer_context: int) -> bool:
-        """Whether copies to and from the device of that number work: always, there is one memory."""
-        return 0 <= int(getattr(peer_context, "id", peer_context)) < driver.get_device_count()
+    def pending(self) -> PendingInfo:
+        """Releases that are put off (Numba's documentation: "Deallocation Behavior"), counted by queue."""
+        return PendingInfo(**self._core_device.pending())
 
-    def enable_peer_access(self, peer_context: int, flags: int = 0) -> None:
-        """Accepted."""
+    def _peer(self, peer) -> "Device":
+        return driver.get_device(getattr(getattr(peer, "device", peer), "id", peer))
+
+    def can_access_peer(self, peer_context) -> bool:
+        """Whether this device may access the memory of another one (its number, :class:`Device` or context)."""
+        try:
+            peer = self._peer(peer_context)
+        except CudaAPIError:
+            return False
+        return self._core_device.can_access_peer(peer._core_device)
+
+    def enable_peer_access(self, peer_context, flags: int = 0) -> None:
+        """Lets kernels access the peer's memory; CudaAPIError 704 when they may already, 101 for the device itself."""
+        if flags:
+            raise CudaAPIError(1, "Call to cuCtxEnablePeerAccess results in CUDA_ERROR_INVALID_VALUE: flags must be 0")
+        call("cuCtxEnablePeerAccess", self._core_device.enable_peer_access, self._peer(peer_context)._core_device)
+
+    def disable_peer_access(self, peer_context) -> None:
+        """Ends that; CudaAPIError 705 when it is not enabled."""
+        call("cuCtxDisablePeerAccess", self._core_device.disable_peer_access, self._peer(peer_context)._core_device)
 
     def create_module_ptx(self, ptx) -> "Module":
         """Loads PTX text."""
