@@ -40,7 +40,8 @@ int main() {
     std::printf("%zu bytes\n", bytes);
     measure("DeviceArray", [&] { const DeviceArray<std::byte> array(device, bytes); });
     measure("DeviceArray on a stream", [&] { const DeviceArray<std::byte> array(pool, stream, bytes); });
-    measure("DeviceArray of a resource that counts", [&] { const DeviceArray<std::byte> array(resource, stream, bytes); });
+    measure("DeviceArray of a resource that counts",
+            [&] { const DeviceArray<std::byte> array(resource, stream, bytes); });
     measure("MemoryPool::allocate, deallocate", [&] { pool.deallocate(pool.allocate(bytes, stream), stream); });
   }
   std::vector<void*> live(1000);

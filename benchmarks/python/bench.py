@@ -236,6 +236,18 @@ def launches():
            best(lambda: [increment[8, 128](host) for _ in range(1000)]) / 1000 * 1e6, "us")
 
 
+def memory():
+    pool, stream, count = cuda.MemoryPool(release_threshold=1 << 30), cuda.stream(), 10000
+
+    def each(call):
+        return best(lambda: [call() for _ in range(count)], 9) / count * 1e6
+
+    report("allocate and free, warm pool", "<= 2 us", 2, each(lambda: pool.deallocate(pool.allocate(4096))), "us")
+    report("the same on a stream", "<= 2 us", 2,
+           each(lambda: pool.deallocate(pool.allocate(4096, stream), stream=stream)), "us")
+    report("device_array and its release", "<= 27 us", 27, each(lambda: cuda.device_array(1024, np.float32)), "us")
+
+
 def kernels():
     device = cuda.current_context()._core_device
     module = device.load_ptx(_core.compile_cuda(TWINS, name="twins.cu"), "twins")
@@ -290,6 +302,7 @@ def main():
     print(f"{'expectation':52} {'wanted':>14} {'measured':>14}")
     compile_times()
     launches()
+    memory()
     kernels()
     if options.json:
         with open(options.json, "w") as out:

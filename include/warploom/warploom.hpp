@@ -10,6 +10,7 @@
 #include "warploom/export.hpp"
 #include "warploom/graph.hpp"
 #include "warploom/linker.hpp"
+#include "warploom/managed.hpp"
 #include "warploom/memory.hpp"
 #include "warploom/module.hpp"
 #include "warploom/ndarray.hpp"

@@ -76,8 +76,10 @@ struct PyEvent {
   Held<Event> event;
 };
 
+using AnyMemory = std::variant<detail::Memory, HostMemory, ManagedMemory>;
+
 struct PyMemory {
-  Held<std::variant<detail::Memory, HostMemory>> memory;
+  Held<AnyMemory> memory;
   std::uint64_t address = 0;
   std::uint64_t size = 0;
 };

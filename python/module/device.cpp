@@ -202,19 +202,33 @@ void register_device(nb::module_& m) {
             const WithoutGil unlocked;
             detail::Memory memory(self.device(), bytes, 1, place.file, place.line);
             const auto address = reinterpret_cast<std::uint64_t>(memory.address());
-            return PyMemory{Held<std::variant<detail::Memory, HostMemory>>(std::move(memory)), address, bytes};
+            return PyMemory{Held<AnyMemory>(std::move(memory)), address, bytes};
           },
           "nbytes"_a, "Device memory, 256-byte aligned, contents unspecified (cuMemAlloc).")
       .def(
           "allocate_host",
-          [](const PyDevice& self, std::size_t bytes, unsigned) {
-            HostMemory memory(self.device(), bytes);
+          [](const PyDevice& self, std::size_t bytes, unsigned flags) {
+            HostMemory memory(
+                self.device(), bytes,
+                {.mapped = (flags & 2U) != 0, .portable = (flags & 1U) != 0, .write_combined = (flags & 4U) != 0});
             const auto address = reinterpret_cast<std::uint64_t>(memory.data());
-            return PyMemory{Held<std::variant<detail::Memory, HostMemory>>(std::move(memory)), address, bytes};
+            return PyMemory{Held<AnyMemory>(std::move(memory)), address, bytes};
           },
           "nbytes"_a, "flags"_a = 0, Unlocked(),
-          "Zeroed host memory that kernels may access at the same address; pinned, mapped and managed memory are all "
-          "this on the CPU, so flags (of cuMemHostAlloc or cuMemAllocManaged) change nothing.")
+          "Zeroed page-locked host memory that kernels may access at the same address; flags are those of "
+          "cuMemHostAlloc.")
+      .def(
+          "allocate_managed",
+          [](const PyDevice& self, std::size_t bytes, bool attach_global, bool track) {
+            const Place place = place_of_caller();
+            const WithoutGil unlocked;
+            ManagedMemory memory =
+                detail::managed_at(self.device(), bytes, {attach_global, track}, place.file, place.line);
+            const auto address = reinterpret_cast<std::uint64_t>(memory.data());
+            return PyMemory{Held<AnyMemory>(std::move(memory)), address, bytes};
+          },
+          "nbytes"_a, "attach_global"_a = true, "track"_a = false,
+          "Zeroed memory that host and kernels share (cuMemAllocManaged); track: touches of its pages are seen.")
       .def("register_host", &register_host, "address"_a, "nbytes"_a, Unlocked(),
            "Lets kernels access host memory that is there already (cuMemHostRegister).")
       .def("unregister_host", &unregister_host, "address"_a, Unlocked(),

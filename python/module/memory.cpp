@@ -9,6 +9,8 @@
 namespace warploom::python {
 namespace {
 
+using nb::literals::operator""_a;
+
 struct Code {
   bool of_package;
   const char* file;
@@ -27,6 +29,44 @@ const Code& code_of(PyCodeObject* code) {
                           file.ends_with("/functools.py");
   Py_INCREF(code);
   return known->emplace(code, Code{of_package, names->insert(file).first->c_str()}).first->second;
+}
+
+const ManagedMemory& managed(const PyMemory& self) {
+  const ManagedMemory* memory = self.memory.has_value() ? std::get_if<ManagedMemory>(&*self.memory) : nullptr;
+  if (memory == nullptr) throw nb::type_error("this is no managed memory, or it has been freed");
+  return *memory;
+}
+
+MemoryLocation location(bool host) { return host ? MemoryLocation::host : MemoryLocation::device; }
+
+void advise(const PyMemory& self, int advice, bool host, std::size_t offset, std::size_t bytes) {
+  managed(self).advise(static_cast<MemoryAdvice>(advice), location(host), offset, bytes);
+}
+
+void prefetch(const PyMemory& self, bool host, std::size_t offset, std::size_t bytes, const PyStream& stream) {
+  managed(self).prefetch(*stream.stream, location(host), offset, bytes);
+}
+
+nb::dict pages(const PyMemory& self) {
+  const ManagedStatistics s = managed(self).statistics();
+  nb::dict out;
+  out["page_bytes"] = s.page_bytes;
+  out["pages"] = s.pages;
+  out["on_host"] = s.on_host;
+  out["on_device"] = s.on_device;
+  out["on_both"] = s.on_both;
+  out["device_faults"] = s.device_faults;
+  out["host_faults"] = s.host_faults;
+  out["to_device"] = s.to_device;
+  out["to_host"] = s.to_host;
+  out["prefetched_to_device"] = s.prefetched_to_device;
+  out["prefetched_to_host"] = s.prefetched_to_host;
+  out["duplicated"] = s.duplicated;
+  out["remote"] = s.remote;
+  out["ping_pong"] = s.ping_pong;
+  out["most_moves"] = s.most_moves;
+  out["tracked"] = s.tracked;
+  return out;
 }
 
 }  // namespace
@@ -61,6 +101,11 @@ void register_memory(nb::module_& m) {
       .def(
           "free", [](PyMemory& self) { self.memory.reset(); },
           "Gives the memory back after the work queued so far (cuMemFree); does nothing a second time.")
+      .def("advise", &advise, "advice"_a, "host"_a, "offset"_a, "nbytes"_a,
+           "Advice (CU_MEM_ADVISE_*) on a part of managed memory, for the host or the device (cuMemAdvise).")
+      .def("prefetch", &prefetch, "host"_a, "offset"_a, "nbytes"_a, "stream"_a,
+           "Moves pages of managed memory to the host or the device, in the order of the stream (cuMemPrefetchAsync).")
+      .def("pages", &pages, "Where the pages of managed memory are, and how they got there: counts by name.")
       .def("__repr__", [](const PyMemory& self) {
         return nb::str("<Memory of {} bytes at {:#x}>").format(self.size, self.address);
       });

@@ -212,11 +212,13 @@ class Device:
         """Device memory, 256-byte aligned, contents unspecified (cuMemAlloc)."""
 
     def allocate_host(self, nbytes: int, flags: int = 0) -> Memory:
-        """Zeroed host memory that kernels may access at the same address.
+        """Zeroed page-locked host memory that kernels may access at the same address.
 
-        Pinned, mapped and managed memory are all this on the CPU, so flags (of cuMemHostAlloc or cuMemAllocManaged)
-        change nothing.
+        flags are those of cuMemHostAlloc.
         """
+
+    def allocate_managed(self, nbytes: int, attach_global: bool = True, track: bool = False) -> Memory:
+        """Zeroed memory that host and kernels share (cuMemAllocManaged); track: touches of its pages are seen."""
 
     def register_host(self, address: int, nbytes: int) -> None:
         """Lets kernels access host memory that is there already (cuMemHostRegister)."""
@@ -280,6 +282,15 @@ class Memory:
     @property
     def size(self) -> int:
         """Bytes."""
+
+    def advise(self, advice: int, host: bool, offset: int, nbytes: int) -> None:
+        """Advice (CU_MEM_ADVISE_*) on a part of managed memory, for the host or the device (cuMemAdvise)."""
+
+    def prefetch(self, host: bool, offset: int, nbytes: int, stream: Stream) -> None:
+        """Moves pages of managed memory to the host or the device, in the order of the stream (cuMemPrefetchAsync)."""
+
+    def pages(self) -> dict[str, int]:
+        """Where the pages of managed memory are, and how they got there: counts by name."""
 
     def free(self) -> None:
         """Gives the memory back after the work queued so far (cuMemFree); does nothing a second time."""

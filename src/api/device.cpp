@@ -106,11 +106,19 @@ void Device::flush_pending() const {
   flush_pending(ReleaseKind::object);
 }
 
-void Device::flush_pending(ReleaseKind kind) const { api::checked(queue_of(api::use(state_), kind).flush()); }
+void Device::flush_pending(ReleaseKind kind) const {
+  runtime::Context& context = api::use(state_);
+  auto flushed = queue_of(context, kind).flush();
+  context.report_releases();
+  api::checked(std::move(flushed));
+}
 
 void Device::release_later(ReleaseKind kind, std::function<void()> release, std::uint64_t bytes) const {
   if (!release) api::fail(ErrorId::invalid_value, "the release is empty", "pass something that can be called");
-  api::checked(queue_of(api::use(state_), kind).add(api::host_work(std::move(release)), bytes));
+  runtime::Context& context = api::use(state_);
+  auto added = queue_of(context, kind).add(api::host_work(std::move(release)), bytes);
+  context.report_releases();
+  api::checked(std::move(added));
 }
 
 void Device::set_pending_limits(std::size_t count, double ratio) const {
@@ -141,7 +149,7 @@ void Device::enable_peer_access(const Device& peer) const {
     api::fail(ErrorId::invalid_device, "a device is no peer of itself", "pass another device");
   const std::lock_guard lock(state_->mutex);
   if (find_peer(*state_, peer.state_) != state_->peers.end())
-    api::fail(ErrorId::peer_access_enabled, "access to the memory of this peer is enabled already",
+    api::fail(ErrorId::not_permitted, "access to the memory of this peer is enabled already",
               "enable it once for each pair and direction");
   state_->peers.push_back(peer.state_);
 }
@@ -152,7 +160,7 @@ void Device::disable_peer_access(const Device& peer) const {
   const std::lock_guard lock(state_->mutex);
   const auto at = find_peer(*state_, peer.state_);
   if (at == state_->peers.end())
-    api::fail(ErrorId::peer_access_not_enabled, "access to the memory of this peer is not enabled", "enable it first");
+    api::fail(ErrorId::invalid_context, "access to the memory of this peer is not enabled", "enable it first");
   state_->peers.erase(at);
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "isa/ref/texture.hpp"
 #include "observe/facts.hpp"
 #include "observe/launch_times.hpp"
+#include "observe/memory_facts.hpp"
 
 namespace warploom::device {
 
@@ -56,6 +58,16 @@ class Module {
 
 struct PtxText {
   std::string text, name;  // the name stands in messages
+};
+
+// What cuMemAdvise takes; unset is set and the next number.
+enum class MemoryAdvice : std::uint8_t {
+  set_read_mostly = 1,
+  unset_read_mostly,
+  set_preferred_location,
+  unset_preferred_location,
+  set_accessed_by,
+  unset_accessed_by,
 };
 
 // Where a program asked for memory, for messages; the text lives for ever. Empty: not known.
@@ -105,6 +117,30 @@ class Device {
   virtual void unreserve(void* address) { (void)release(address); }
   virtual void mark(void* address, std::size_t bytes, Origin origin) { (void)address, (void)bytes, (void)origin; }
   virtual void unmark(void* address) { (void)address; }
+  // Memory that host and device share, zeroed (cuMemAllocManaged), and what a program says of its use; see
+  // cpu/managed.hpp for what is modelled.
+  virtual Result<void*> allocate_managed(std::size_t bytes, bool tracked, Origin origin) {
+    (void)bytes, (void)tracked, (void)origin;
+    return no_managed_memory();
+  }
+  virtual void release_managed(void* address) { (void)address; }
+  virtual Result<void> advise(void* address, std::size_t bytes, MemoryAdvice advice, bool host) {
+    (void)address, (void)bytes, (void)advice, (void)host;
+    return no_managed_memory();
+  }
+  virtual Result<void> prefetch(void* address, std::size_t bytes, bool to_host) {
+    (void)address, (void)bytes, (void)to_host;
+    return no_managed_memory();
+  }
+  // Of the managed allocation that starts at the address.
+  [[nodiscard]] virtual std::optional<observe::ManagedFacts> managed_facts(void* address) const {
+    (void)address;
+    return std::nullopt;
+  }
+  // Tells observers of releases that were put off.
+  virtual void report_releases(const observe::ReleaseFacts& facts) { (void)facts; }
+  [[nodiscard]] virtual bool observed() const { return false; }
+
   // Bytes that may be allocated at most: at most what the device was opened with.
   virtual Result<void> set_memory_limit(std::uint64_t bytes) {
     (void)bytes;
@@ -198,6 +234,14 @@ class Device {
   virtual void clear_observers() = 0;
   // Is told when each later launch began and ended; nullptr ends that.
   virtual void set_launch_log(std::shared_ptr<observe::LaunchLog> log) { (void)log; }
+
+ private:
+  static Diag no_managed_memory() {
+    Diag d;
+    d.id = ErrorId::not_supported;
+    d.what = "this device has no managed memory";
+    return d;
+  }
 };
 
 // Which kernels leave their PTX, IR, LLVM IR and machine code as files.

@@ -123,6 +123,30 @@ std::string to_json(const Report& report) {
                      {"multiprocessors", report.profile.sm_count}}},
                    {"kernels", ordered_json::array()}};
   for (const KernelData& kernel : report.kernels) out["kernels"].push_back(json(kernel, sources));
+  for (const observe::ManagedFacts& m : report.managed)
+    out["managed_memory"].push_back({{"place", m.place},
+                                     {"bytes", m.bytes},
+                                     {"page_bytes", m.page_bytes},
+                                     {"pages", m.pages},
+                                     {"tracked", m.tracked},
+                                     {"on_host", m.on_host},
+                                     {"on_device", m.on_device},
+                                     {"on_both", m.on_both},
+                                     {"device_faults", m.device_faults},
+                                     {"host_faults", m.host_faults},
+                                     {"to_device", m.to_device},
+                                     {"to_host", m.to_host},
+                                     {"prefetched_to_device", m.prefetched_to_device},
+                                     {"prefetched_to_host", m.prefetched_to_host},
+                                     {"duplicated", m.duplicated},
+                                     {"remote", m.remote},
+                                     {"ping_pong", m.ping_pong},
+                                     {"most_moves", m.most_moves}});
+  if (report.releases.put_off != 0)
+    out["releases"] = {{"put_off", report.releases.put_off},
+                       {"most", report.releases.most},
+                       {"flushes", report.releases.flushes},
+                       {"pending", report.releases.pending}};
   // Source text may hold bytes that are no UTF-8.
   return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

@@ -5,7 +5,9 @@
 
 namespace warploom::report {
 
-Report make_report(const observe::explain::Explain& explain) { return {explain.profile(), explain.analyse()}; }
+Report make_report(const observe::explain::Explain& explain) {
+  return {explain.profile(), explain.analyse(), explain.managed(), explain.releases()};
+}
 
 std::string SourceText::line(const std::string& file, std::uint32_t number) {
   const auto [found, fresh] = files_.try_emplace(file);

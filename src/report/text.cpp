@@ -67,6 +67,8 @@ class Printer {
                                 report_.profile.sm / 10, report_.profile.sm % 10)));
     line("Counts are exact; ~ marks modelled figures, ? estimated ones.");
     for (const KernelData& kernel : report_.kernels) print(kernel);
+    if (!report_.managed.empty()) managed();
+    if (report_.releases.put_off != 0) releases(report_.releases);
     return std::move(out_);
   }
 
@@ -189,6 +191,37 @@ class Printer {
       line("        | {:<14}{:>13} requests  {:>14} sectors  {:>6.2f} a request, ideal {:.2f}", name(group),
            grouped(g.counts.requests), grouped(g.counts.sectors), g.per_request(g.counts.sectors),
            g.per_request(g.counts.ideal_sectors));
+  }
+
+  void managed() {
+    line("");
+    line("{}", bold("managed memory"));
+    for (const observe::ManagedFacts& m : report_.managed) {
+      const std::string place = m.place.empty() ? "" : " made at " + shown_path(m.place);
+      line("  {} bytes{}: {} pages of {} KiB, now {} on the host, {} on the device, {} on both", grouped(m.bytes),
+           place, grouped(m.pages), m.page_bytes >> 10, grouped(m.on_host), grouped(m.on_device), grouped(m.on_both));
+      line("    {:<12}~{} to the device, ~{} to the host, by ~{} faults of kernels and ~{} of the host", "migrated",
+           grouped(m.to_device), grouped(m.to_host), grouped(m.device_faults), grouped(m.host_faults));
+      if (m.prefetched_to_device + m.prefetched_to_host != 0)
+        line("    {:<12}{} to the device, {} to the host", "prefetched", grouped(m.prefetched_to_device),
+             grouped(m.prefetched_to_host));
+      if (m.duplicated + m.remote != 0)
+        line("    {:<12}~{} copied for readers, ~{} accessed where they are", "advised", grouped(m.duplicated),
+             grouped(m.remote));
+      if (m.ping_pong != 0)
+        line("    {}",
+             paint("33", wrap(fmt::format("{} pages go back and forth between host and device, one of them {} times: "
+                                          "prefetch them, or let one side work on a copy",
+                                          grouped(m.ping_pong), m.most_moves),
+                              6, options_.width)));
+    }
+  }
+
+  void releases(const observe::ReleaseFacts& r) {
+    line("");
+    line("{}", bold("late releases"));
+    line("  {} put off, at most {} at once; the queues were emptied {} times, {} wait still", grouped(r.put_off),
+         grouped(r.most), grouped(r.flushes), grouped(r.pending));
   }
 
   const Report& report_;

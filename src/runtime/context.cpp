@@ -60,6 +60,7 @@ Context::~Context() {
   for (const auto& stream : streams) stream->join();
   (void)memory_releases_.flush();
   (void)object_releases_.flush();
+  report_releases();
   for (const auto& pool : pools()) pool->clear();
   // Nobody waited for the work that failed, so nobody would hear of it.
   if ((sticky_ && !sticky_reported_) || pending_)

@@ -110,6 +110,8 @@ class Context : public std::enable_shared_from_this<Context> {
   [[nodiscard]] PendingReleases& object_releases() { return object_releases_; }
   // Releases late; what fails is the error of the next call that waits.
   void release_later(PendingReleases& queue, PendingReleases::Release release, std::uint64_t bytes);
+  // Tells observers how the queues stand.
+  void report_releases();
 
   // Called by streams. Items of blocking streams are counted, except those of the default stream.
   void execute(const Item& item);

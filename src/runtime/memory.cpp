@@ -162,6 +162,17 @@ std::size_t Context::free_bytes() {
 
 void Context::release_later(PendingReleases& queue, PendingReleases::Release release, std::uint64_t bytes) {
   if (auto done = queue.add(std::move(release), bytes); !done) record_error(std::move(done.error()));
+  report_releases();
+}
+
+void Context::report_releases() {
+  if (!device_->observed()) return;
+  const PendingReleases &memory = memory_releases_, &objects = object_releases_;
+  device_->report_releases({.device = reinterpret_cast<std::uintptr_t>(this),
+                            .put_off = memory.put_off() + objects.put_off(),
+                            .most = std::max<std::uint64_t>(memory.most(), objects.most()),
+                            .flushes = memory.flushes() + objects.flushes(),
+                            .pending = memory.count() + objects.count()});
 }
 
 }  // namespace warploom::runtime

@@ -44,6 +44,7 @@ Result<void> PendingReleases::add(Release release, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     items_.push_back({std::move(release), bytes});
     bytes_ += bytes;
+    ++put_off_;
     most_ = std::max(most_, items_.size());
     const double limit = std::floor(static_cast<double>(capacity_) * limits_.ratio);
     over = items_.size() > limits_.count || static_cast<double>(bytes_) > limit;
@@ -103,6 +104,11 @@ std::size_t PendingReleases::most() const {
 std::uint64_t PendingReleases::flushes() const {
   const std::lock_guard lock(mutex_);
   return flushes_;
+}
+
+std::uint64_t PendingReleases::put_off() const {
+  const std::lock_guard lock(mutex_);
+  return put_off_;
 }
 
 void PendingReleases::set_limits(Limits limits) {

@@ -44,6 +44,8 @@ class PendingReleases {
   // The most that there ever were.
   [[nodiscard]] std::size_t most() const;
   [[nodiscard]] std::uint64_t flushes() const;
+  // All that ever were added.
+  [[nodiscard]] std::uint64_t put_off() const;
   void set_limits(Limits limits);
   [[nodiscard]] Limits limits() const;
 
@@ -56,7 +58,7 @@ class PendingReleases {
 
   mutable std::mutex mutex_;
   std::deque<Item> items_;
-  std::uint64_t bytes_ = 0, capacity_, flushes_ = 0;
+  std::uint64_t bytes_ = 0, capacity_, flushes_ = 0, put_off_ = 0;
   std::size_t most_ = 0;
   Limits limits_;
   std::atomic<int> deferred_{0};

@@ -216,6 +216,25 @@ TEST_F(Pools, AllocationsOutliveTheHandle) {
   deallocate(a, address);
 }
 
+TEST_F(Pools, OfAProgram) {
+  // [pool]
+  const MemoryPool own(device, {.release_threshold = 1 << 16});
+  const Stream stream(device);
+  {
+    DeviceArray<float> scratch(own, stream, 1000);  // for work queued on the stream from now on
+    scratch.zero(stream);
+  }  // freed; the next allocation on this stream may have it at once
+  void* const bytes = own.allocate(4000, stream);
+  own.deallocate(bytes, stream);
+  stream.synchronize();
+  const MemoryPoolStatistics held = own.statistics();
+  own.trim();  // what the threshold kept
+  // [/pool]
+  EXPECT_EQ(held.used_current, 0U);
+  EXPECT_EQ(held.used_high, 4096U);
+  EXPECT_EQ(own.statistics().reserved_current, 0U);
+}
+
 TEST_F(Pools, ArraysUseThem) {
   const MemoryPool own(device);
   {

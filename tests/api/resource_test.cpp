@@ -46,6 +46,18 @@ TEST_F(Resources, StackAndServeArrays) {
   EXPECT_NE(lines[3].find(",free,"), std::string::npos);
 }
 
+TEST_F(Resources, OfAProgram) {
+  // [stack]
+  const auto counts = std::make_shared<StatisticsResource>(std::make_shared<PoolResource>(device));
+  const auto limited = std::make_shared<LimitingResource>(counts, std::uint64_t{1} << 16);
+  const Stream stream(device);
+  DeviceArray<float> array(limited, stream, 1000);
+  array.zero(stream);
+  const std::uint64_t in_use = counts->statistics().bytes;
+  // [/stack]
+  EXPECT_EQ(in_use, 4000U);
+}
+
 TEST_F(Resources, TheErrorSaysWhoRefused) {
   LimitingResource limit(pool, 100);
   const Error error = error_of([&] { (void)limit.allocate(101, a); });

@@ -1,5 +1,6 @@
 """Memory pools, what is said when memory is short, late releases, allocators of other libraries, peers."""
 
+import json
 import os
 import subprocess
 import sys
@@ -326,6 +327,53 @@ def test_what_is_no_allocator_is_refused():
     context = cuda.current_context()
     with pytest.raises(MemoryError, match="nothing left"):
         cuda.manager_of(Failing())(context=context).memalloc(10)
+
+
+# Managed memory.
+
+MANAGED = """
+import numpy as np
+from warploom import cuda
+@cuda.jit
+def double(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] *= 2
+array = cuda.managed_array(1 << 16, np.float32)
+for turn in range(3):
+    array[:] = turn
+    double[1 << 8, 256](array)
+    cuda.synchronize()
+assert array[5] == 4
+found = array.pages()
+print(found["pages"], found["to_device"], found["ping_pong"], found["tracked"])
+"""
+
+
+def test_pages_are_tracked_under_explain(tmp_path):
+    out = run(MANAGED, WARPLOOM_OBSERVE="explain", WARPLOOM_REPORT_JSON=str(tmp_path / "report.json"),
+              NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0")
+    assert out.splitlines()[0] == "4 12 4 True"
+    assert "4 pages go back and forth between host and device, one of them 6 times" in " ".join(out.split()), out
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["managed_memory"][0]["ping_pong"] == 4
+    assert report["releases"]["put_off"] >= 1 and "late releases" in out
+
+
+def test_managed_arrays_take_advice_and_are_prefetched():
+    array = cuda.managed_array((4, 1 << 14), np.float32)
+    array[:] = 1
+    array.advise("set_read_mostly")
+    array.prefetch("device", cuda.stream())
+    cuda.synchronize()
+    found = array.pages()
+    assert not found["tracked"] and found["prefetched_to_device"] == 4 and found["on_device"] == 4
+    array[1].prefetch("host")
+    cuda.synchronize()
+    assert array.pages()["prefetched_to_host"] == 1
+    for call in (lambda: array.advise("be_quick"), lambda: array.prefetch("moon"), lambda: array.advise("read", 5)):
+        with pytest.raises(ValueError):
+            call()
 
 
 # Several devices.

@@ -112,10 +112,16 @@ def _shape_strides(shape, strides, order: str, itemsize: int):
     return shape, (strides,) if isinstance(strides, int) else tuple(strides)
 
 
-@require_context
 def device_array(shape, dtype=np.float64, strides=None, order: str = "C", stream=0) -> devicearray.DeviceNDArray:
     """An array in device memory, contents unspecified; arguments as ``numpy.empty``, ``strides`` in bytes."""
     dtype = np.dtype(dtype)
+    # The usual case, whose every step has been taken before: a size, or a tuple of plain integers.
+    if strides is None and dtype.names is None and dtype.subdtype is None and (order == "C" or order == "F"):
+        if type(shape) is int and shape >= 0:
+            return devicearray.DeviceNDArray._plain((shape,), dtype, order, stream)
+        if type(shape) is tuple and all([type(extent) is int and extent >= 0 for extent in shape]):
+            return devicearray.DeviceNDArray._plain(shape, dtype, order, stream)
+    devices.get_context()
     shape, strides = _shape_strides(shape, strides, order, dtype.itemsize)
     return devicearray.DeviceNDArray._new(shape, strides, dtype, stream)
 
@@ -159,7 +165,10 @@ def mapped_array(shape, dtype=np.float64, strides=None, order: str = "C", stream
 @require_context
 def managed_array(shape, dtype=np.float64, strides=None, order: str = "C", stream=0,
                   attach_global: bool = True) -> devicearray.ManagedNDArray:
-    """A NumPy array in memory that host and device share; synchronise before the host reads what kernels wrote."""
+    """A NumPy array in memory that host and device share; synchronise before the host reads what kernels wrote.
+
+    Its ``pages()``, ``advise()`` and ``prefetch()`` are about where its pages are.
+    """
     dtype = np.dtype(dtype)
     shape, strides = _shape_strides(shape, strides, order, dtype.itemsize)
     memory = current_context().memallocmanaged(max(_extent(shape, strides, dtype), 1), attach_global=attach_global)

@@ -104,6 +104,11 @@ CpuDevice::CpuDevice(const CpuOptions& options, isa::GpuProfile profile)
   install_fault_handler();
 }
 
+CpuDevice::~CpuDevice() {
+  for (const observe::ManagedFacts& facts : managed_.all())
+    tell_memory_observers([&](observe::MemoryObserver& o) { o.managed_memory(facts); });
+}
+
 Result<std::unique_ptr<Device>> open_cpu(const CpuOptions& options) {
   cache::read_settings();
   auto profile = isa::find_profile(options.profile);
@@ -134,6 +139,58 @@ void CpuDevice::clear_observers() {
   observers_.clear();
   observed_.store(false, std::memory_order_release);
 }
+
+void CpuDevice::tell_memory_observers(const std::function<void(observe::MemoryObserver&)>& tell) {
+  if (!observed()) return;
+  Observers observers;
+  {
+    const std::lock_guard lock(observers_mutex_);
+    observers = observers_;
+  }
+  for (const auto& observer : observers)
+    if (auto* memory = dynamic_cast<observe::MemoryObserver*>(observer.get())) tell(*memory);
+}
+
+void CpuDevice::report_releases(const observe::ReleaseFacts& facts) {
+  tell_memory_observers([&](observe::MemoryObserver& o) { o.releases(facts); });
+}
+
+Result<void*> CpuDevice::allocate_managed(std::size_t bytes, bool tracked, Origin origin) {
+  auto address = managed_.allocate(bytes, tracked || observed(), origin);
+  if (!address) return address;
+  if (auto registered = memory_.register_host(*address, bytes); !registered) {
+    managed_.release(*address);
+    return std::move(registered.error());
+  }
+  return address;
+}
+
+void CpuDevice::release_managed(void* address) {
+  memory_.unregister_host(address);
+  if (const auto facts = managed_.release(address))
+    tell_memory_observers([&](observe::MemoryObserver& o) { o.managed_memory(*facts); });
+}
+
+// A launch, as managed memory sees it.
+class CpuDevice::Launching {
+ public:
+  explicit Launching(CpuDevice& device) : device_(device), seen_(device.managed_.any_tracked()) {
+    if (seen_) device_.managed_.launch_begins();
+  }
+  ~Launching() {
+    if (!seen_) return;
+    device_.managed_.launch_ends();
+    if (!device_.observed()) return;
+    for (const observe::ManagedFacts& facts : device_.managed_.all())
+      device_.tell_memory_observers([&](observe::MemoryObserver& o) { o.managed_memory(facts); });
+  }
+  Launching(const Launching&) = delete;
+  Launching& operator=(const Launching&) = delete;
+
+ private:
+  CpuDevice& device_;
+  const bool seen_;
+};
 
 void CpuDevice::set_launch_log(std::shared_ptr<observe::LaunchLog> log) {
   const std::lock_guard lock(observers_mutex_);
@@ -361,6 +418,7 @@ Result<void> CpuDevice::run_version(CpuKernel& kernel, CpuKernel::Version& versi
   if (!observers.empty())
     grid.counters.assign(codegen::CounterLayout{code.plan().f().blocks.size(), code.plan().sites.size()}.size(), 0);
   const float block_seconds = version.block_seconds.load(std::memory_order_relaxed);
+  const std::optional<Launching> launching(std::in_place, *this);
   const auto start = std::chrono::steady_clock::now();
   const unsigned threads = pool_.run(grid, static_cast<double>(block_seconds) * static_cast<double>(grid.blocks));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

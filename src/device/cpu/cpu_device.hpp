@@ -5,6 +5,7 @@
 #include <map>
 
 #include "device/cpu/block.hpp"
+#include "device/cpu/managed.hpp"
 #include "device/cpu/memory.hpp"
 #include "device/cpu/pool.hpp"
 #include "device/cpu/textures.hpp"
@@ -94,6 +95,9 @@ class CpuModule final : public Module {
 class CpuDevice final : public Device {
  public:
   CpuDevice(const CpuOptions& options, isa::GpuProfile profile);
+  ~CpuDevice() override;
+  CpuDevice(const CpuDevice&) = delete;
+  CpuDevice& operator=(const CpuDevice&) = delete;
   [[nodiscard]] const isa::GpuProfile& profile() const override { return profile_; }
   [[nodiscard]] const CpuOptions& options() const { return options_; }
   [[nodiscard]] unsigned concurrency() const override { return pool_.threads(); }
@@ -104,6 +108,19 @@ class CpuDevice final : public Device {
   void mark(void* address, std::size_t bytes, Origin origin) override { memory_.mark(address, bytes, origin); }
   void unmark(void* address) override { memory_.unmark(address); }
   Result<void> set_memory_limit(std::uint64_t bytes) override { return memory_.set_limit(bytes); }
+  Result<void*> allocate_managed(std::size_t bytes, bool tracked, Origin origin) override;
+  void release_managed(void* address) override;
+  Result<void> advise(void* address, std::size_t bytes, MemoryAdvice advice, bool host) override {
+    return managed_.advise(address, bytes, advice, host);
+  }
+  Result<void> prefetch(void* address, std::size_t bytes, bool to_host) override {
+    return managed_.prefetch(address, bytes, to_host);
+  }
+  [[nodiscard]] std::optional<observe::ManagedFacts> managed_facts(void* address) const override {
+    return managed_.facts(address);
+  }
+  void report_releases(const observe::ReleaseFacts& facts) override;
+  [[nodiscard]] bool observed() const override { return observed_.load(std::memory_order_acquire); }
   [[nodiscard]] std::string describe_address(const void* address) const override { return memory_.describe(address); }
   [[nodiscard]] bool addressable(const void* address, std::size_t bytes) const override {
     return memory_.addressable(reinterpret_cast<std::uint64_t>(address), bytes);
@@ -137,15 +154,19 @@ class CpuDevice final : public Device {
 
  private:
   class Prepared;
+  class Launching;
   using Observers = std::vector<std::shared_ptr<observe::Observer>>;
   void request_versions(codegen::KernelCode& code, const Launch& launch) const;
   std::shared_ptr<observe::LaunchLog> launch_log();
+  // Calls what there is of the observers that look at memory.
+  void tell_memory_observers(const std::function<void(observe::MemoryObserver&)>& tell);
   Result<void> run_version(CpuKernel& kernel, CpuKernel::Version& version, const Launch& launch,
                            std::uint32_t shared_bytes, const Observers& observers);
 
   CpuOptions options_;
   isa::GpuProfile profile_;
   DeviceMemory memory_;
+  ManagedMemory managed_;
   TextureTable textures_;
   WorkerPool pool_;
   std::mutex observers_mutex_;

@@ -27,7 +27,21 @@ void* program_counter(void* context) {
 #endif
 }
 
+// Whether the access that faulted was a store; true where that is not known.
+bool wrote(void* context) {
+#if defined(__x86_64__)
+  return (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+#else
+  (void)context;
+  return true;
+#endif
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
+  // Managed memory learns of a touch, and the access is done again.
+  if (signal == SIGSEGV &&
+      ManagedMemory::on_fault(reinterpret_cast<std::uint64_t>(info->si_addr), fault_point != nullptr, wrote(context)))
+    return;
   if (FaultPoint* point = fault_point) {
     point->address = info->si_addr;
     point->pc = program_counter(context);

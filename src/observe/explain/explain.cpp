@@ -132,4 +132,33 @@ std::vector<KernelData> Explain::analyse() const {
   return kernels;
 }
 
+void Explain::managed_memory(const ManagedFacts& facts) {
+  const std::lock_guard lock(mutex_);
+  managed_[facts.id] = facts;
+}
+
+void Explain::releases(const ReleaseFacts& facts) {
+  const std::lock_guard lock(mutex_);
+  releases_[facts.device] = facts;
+}
+
+std::vector<ManagedFacts> Explain::managed() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ManagedFacts> out;
+  for (const auto& [id, facts] : managed_) out.push_back(facts);
+  return out;
+}
+
+ReleaseFacts Explain::releases() const {
+  const std::lock_guard lock(mutex_);
+  ReleaseFacts out;
+  for (const auto& [device, facts] : releases_) {
+    out.put_off += facts.put_off;
+    out.most = std::max(out.most, facts.most);
+    out.flushes += facts.flushes;
+    out.pending += facts.pending;
+  }
+  return out;
+}
+
 }  // namespace warploom::observe::explain

@@ -185,6 +185,26 @@ class MappedMemory(AutoFreePointer, _core.HostBuffer):
 class ManagedMemory(MappedMemory):
     """Memory that host and device share (cuMemAllocManaged)."""
 
+    _core_memory: Optional["_core.Memory"] = None
+
+    def pages(self) -> dict:
+        """Counts of pages: where they are (``on_host``, ``on_device``, ``on_both``) and how they got there."""
+        return call("cuMemRangeGetAttribute", self._managed().pages)
+
+    def advise(self, advice: int, host: bool, offset: int = 0, nbytes: Optional[int] = None) -> None:
+        """cuMemAdvise for a part of this memory: ``advice`` is one of CU_MEM_ADVISE_*, 1 to 6."""
+        call("cuMemAdvise", self._managed().advise, advice, host, offset, self.size - offset if nbytes is None else nbytes)
+
+    def prefetch(self, host: bool, stream: "_core.Stream", offset: int = 0, nbytes: Optional[int] = None) -> None:
+        """cuMemPrefetchAsync for a part of this memory, in the order of the native ``stream``."""
+        call("cuMemPrefetchAsync", self._managed().prefetch, host, offset,
+             self.size - offset if nbytes is None else nbytes, stream)
+
+    def _managed(self) -> "_core.Memory":
+        if self._core_memory is None:
+            raise TypeError("this memory manager's managed memory has no pages to tell of")
+        return self._core_memory
+
 
 class PinnedMemory(_Finalized, _core.HostBuffer):
     """Page-locked host memory without a device address: a writable buffer of ``size`` bytes at ``host_pointer``."""
@@ -370,11 +390,11 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
 
     def memallocmanaged(self, size, attach_global=True):
         """Memory of ``size`` bytes that host and device share."""
-        # CU_MEM_ATTACH_GLOBAL or CU_MEM_ATTACH_HOST.
-        memory = self._attempt("cuMemAllocManaged", self.context._core_device.allocate_host, size,
-                               1 if attach_global else 2)
+        memory = self._attempt("cuMemAllocManaged", self.context._core_device.allocate_managed, size, attach_global)
         pinned_ranges.add(memory.address, size)
-        return self._hand_out(ManagedMemory, memory, _free_host, size, size)
+        managed = self._hand_out(ManagedMemory, memory, _free_host, size, size)
+        managed._core_memory = memory
+        return managed
 
     def mempin(self, owner, pointer, size, mapped=False):
         """Pins host memory that is there already; it is unpinned at once when the result is dropped."""
@@ -468,7 +488,10 @@ class NumbaCUDAMemoryManager(GetIpcHandleMixin, HostOnlyCUDAMemoryManager):
 
     def memalloc(self, size: int) -> MemoryPointer:
         """``size`` bytes of device memory; frees what is pending and tries again when there is not enough."""
-        memory = self._attempt("cuMemAlloc", self.context._core_device.allocate, size)
+        try:
+            memory = self.context._core_device.allocate(size)
+        except _core.Error:
+            memory = self._attempt("cuMemAlloc", self.context._core_device.allocate, size)
         return self._hand_out(MemoryPointer, memory, _free_device, size, size)
 
     def get_memory_info(self) -> MemoryInfo:

@@ -11,12 +11,13 @@ from warploom import _core
 
 from ._calls import api_error, call
 from ._memory import HostOnlyCUDAMemoryManager, MemoryInfo, MemoryPointer
-from ._streams import core_stream
+from ._streams import Stream, core_stream
 from .devices import get_context
 
 
 def _queue(stream: Any):
-    return core_stream(stream, get_context()) if stream else None
+    # None is the default stream, which the native pool keeps.
+    return stream._core_stream if isinstance(stream, Stream) else core_stream(stream, get_context())
 
 
 class MemoryPool:

@@ -16,7 +16,7 @@ from . import driver as _driver
 from ._assignment import assign
 from ._kernels import strided_copy
 from ._memory import MappedMemory, MemoryPointer
-from ._streams import Stream
+from ._streams import Stream, core_stream
 
 errmsg_contiguous_buffer = (
     "Array contains non-contiguous buffer and cannot be transferred as a single memory region. Please ensure "
@@ -222,6 +222,20 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
             data = memory.view(start, start + high - low)
         view._make(shape, strides, dtype, base.stream if stream is None else stream, data, base._readonly)
         return view
+
+    @classmethod
+    def _plain(cls, shape: tuple, dtype: np.dtype, order: str, stream) -> "DeviceNDArray":
+        """A new contiguous array; ``shape`` is a tuple of Python ints, ``dtype`` no structure."""
+        nbytes, strides, type_name, facts = _plan(shape, dtype, order)
+        context = devices.get_context()
+        memory = context._memory_manager.memalloc(nbytes) if nbytes else MemoryPointer(context, 0, 0)
+        array = cls.__new__(cls)
+        _core.ArrayBase.__init__(array, memory.device_pointer, shape, strides, type_name, memory)
+        own = array.__dict__
+        own.update(facts)
+        own["stream"] = stream
+        own["gpu_data"] = memory
+        return array
 
     @classmethod
     def _new(cls, shape: tuple, strides: tuple, dtype: np.dtype, stream) -> "DeviceNDArray":
@@ -498,6 +512,18 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
             stream.synchronize()
 
 
+@functools.lru_cache(maxsize=1024)
+def _plan(shape: tuple, dtype: np.dtype, order: str) -> tuple:
+    """(bytes, strides, canonical type, attributes) of a contiguous array."""
+    strides = _geometry.contiguous_strides(shape, dtype.itemsize, order)
+    c_order, f_order = _geometry.contiguity(shape, strides, dtype.itemsize)
+    size = _geometry.size_of(shape)
+    facts = dict(shape=shape, strides=strides, dtype=dtype, ndim=len(shape), size=size, _c_order=c_order,
+                 _f_order=f_order)
+    type_name = _array_type(dtype, False, len(shape), _layout(shape, strides, dtype.itemsize), False)
+    return size * dtype.itemsize, strides, type_name, facts
+
+
 def _allocate(shape: tuple, strides: tuple, itemsize: int) -> MemoryPointer:
     low, high = _geometry.extents(shape, strides, itemsize)
     context = devices.get_context()
@@ -708,8 +734,39 @@ class MappedNDArray(_Strided, np.ndarray):
         return self._as_device_array().split(section, stream)
 
 
+_ADVICE = ("set_read_mostly", "unset_read_mostly", "set_preferred_location", "unset_preferred_location",
+           "set_accessed_by", "unset_accessed_by")
+
+
 class ManagedNDArray(MappedNDArray):
-    """A NumPy array in memory that host and device share. Made by ``cuda.managed_array``."""
+    """A NumPy array in memory that host and device share. Made by ``cuda.managed_array``.
+
+    ``location`` is "host" or "device"; a slice of an array means the pages that it touches.
+    """
+
+    def _part(self, location: str) -> tuple:
+        if location not in ("host", "device"):
+            raise ValueError("a location is 'host' or 'device', not %r" % (location,))
+        start, end = _driver.host_memory_extents(self)
+        return location == "host", start - self.gpu_data.host_pointer, end - start
+
+    def advise(self, advice: str, location: str = "device") -> None:
+        """Says how the array is used (cuMemAdvise): "set_read_mostly", "set_preferred_location", "set_accessed_by", and
+        each with "unset". ValueError for another text."""
+        if advice not in _ADVICE:
+            raise ValueError("advice is one of %s, not %r" % (", ".join(_ADVICE), advice))
+        host, offset, size = self._part(location)
+        self.gpu_data.advise(_ADVICE.index(advice) + 1, host, offset, size)
+
+    def prefetch(self, location: str = "device", stream=0) -> None:
+        """Moves the array's pages, in the order of the stream (cuMemPrefetchAsync)."""
+        host, offset, size = self._part(location)
+        context = devices.get_context()
+        self.gpu_data.prefetch(host, core_stream(self._default_stream(stream), context), offset, size)
+
+    def pages(self) -> dict:
+        """Pages of the whole allocation by where they are and how they got there: docs/guide/memory.md."""
+        return self.gpu_data.pages()
 
 
 DeviceNDArrayBase = DeviceNDArray
