@@ -248,6 +248,8 @@ bool ManagedMemory::on_fault(std::uint64_t address, bool by_kernel, bool writes)
   return found;
 }
 
+ManagedMemory::ManagedMemory() = default;
+
 ManagedMemory::~ManagedMemory() {
   for (const auto& [address, range] : ranges_)
     if (range->tracked()) leave_registry(range.get());

@@ -28,7 +28,7 @@ class ManagedRange;
 
 class ManagedMemory {
  public:
-  ManagedMemory() = default;
+  ManagedMemory();
   ~ManagedMemory();
   ManagedMemory(const ManagedMemory&) = delete;
   ManagedMemory& operator=(const ManagedMemory&) = delete;
