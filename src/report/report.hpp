@@ -12,8 +12,8 @@ namespace warploom::report {
 struct Report {
   isa::GpuProfile profile;
   std::vector<observe::explain::KernelData> kernels;  // in the order of their first launch
-  std::vector<observe::ManagedFacts> managed{};        // in the order in which they were made
-  observe::ReleaseFacts releases{};                    // of all devices together
+  std::vector<observe::ManagedFacts> managed{};       // in the order in which they were made
+  observe::ReleaseFacts releases{};                   // of all devices together
 };
 
 Report make_report(const observe::explain::Explain& explain);

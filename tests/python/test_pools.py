@@ -279,7 +279,7 @@ def test_the_plugin_of_rmm_serves_arrays(manager):
             allocations, queue = self.allocations, self.deallocations
 
             def finalizer():
-                queue.add_item(allocations.pop, int(pointer), size)
+                queue.add_item(lambda key: allocations.pop(key, None), int(pointer), size)
 
             return cuda.MemoryPointer(self.context, pointer, size, finalizer=finalizer)
 

@@ -193,7 +193,8 @@ class ManagedMemory(MappedMemory):
 
     def advise(self, advice: int, host: bool, offset: int = 0, nbytes: Optional[int] = None) -> None:
         """cuMemAdvise for a part of this memory: ``advice`` is one of CU_MEM_ADVISE_*, 1 to 6."""
-        call("cuMemAdvise", self._managed().advise, advice, host, offset, self.size - offset if nbytes is None else nbytes)
+        size = self.size - offset if nbytes is None else nbytes
+        call("cuMemAdvise", self._managed().advise, advice, host, offset, size)
 
     def prefetch(self, host: bool, stream: "_core.Stream", offset: int = 0, nbytes: Optional[int] = None) -> None:
         """cuMemPrefetchAsync for a part of this memory, in the order of the native ``stream``."""

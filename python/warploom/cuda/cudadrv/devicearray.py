@@ -15,8 +15,9 @@ from . import _geometry, devices
 from . import driver as _driver
 from ._assignment import assign
 from ._kernels import strided_copy
+from ._managed import ManagedPages
 from ._memory import MappedMemory, MemoryPointer
-from ._streams import Stream, core_stream
+from ._streams import Stream
 
 errmsg_contiguous_buffer = (
     "Array contains non-contiguous buffer and cannot be transferred as a single memory region. Please ensure "
@@ -734,39 +735,8 @@ class MappedNDArray(_Strided, np.ndarray):
         return self._as_device_array().split(section, stream)
 
 
-_ADVICE = ("set_read_mostly", "unset_read_mostly", "set_preferred_location", "unset_preferred_location",
-           "set_accessed_by", "unset_accessed_by")
-
-
-class ManagedNDArray(MappedNDArray):
-    """A NumPy array in memory that host and device share. Made by ``cuda.managed_array``.
-
-    ``location`` is "host" or "device"; a slice of an array means the pages that it touches.
-    """
-
-    def _part(self, location: str) -> tuple:
-        if location not in ("host", "device"):
-            raise ValueError("a location is 'host' or 'device', not %r" % (location,))
-        start, end = _driver.host_memory_extents(self)
-        return location == "host", start - self.gpu_data.host_pointer, end - start
-
-    def advise(self, advice: str, location: str = "device") -> None:
-        """Says how the array is used (cuMemAdvise): "set_read_mostly", "set_preferred_location", "set_accessed_by", and
-        each with "unset". ValueError for another text."""
-        if advice not in _ADVICE:
-            raise ValueError("advice is one of %s, not %r" % (", ".join(_ADVICE), advice))
-        host, offset, size = self._part(location)
-        self.gpu_data.advise(_ADVICE.index(advice) + 1, host, offset, size)
-
-    def prefetch(self, location: str = "device", stream=0) -> None:
-        """Moves the array's pages, in the order of the stream (cuMemPrefetchAsync)."""
-        host, offset, size = self._part(location)
-        context = devices.get_context()
-        self.gpu_data.prefetch(host, core_stream(self._default_stream(stream), context), offset, size)
-
-    def pages(self) -> dict:
-        """Pages of the whole allocation by where they are and how they got there: docs/guide/memory.md."""
-        return self.gpu_data.pages()
+class ManagedNDArray(ManagedPages, MappedNDArray):
+    """A NumPy array in memory that host and device share. Made by ``cuda.managed_array``."""
 
 
 DeviceNDArrayBase = DeviceNDArray
