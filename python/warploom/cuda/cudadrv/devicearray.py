@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any, Iterator, Optional, Tuple
 
@@ -17,6 +16,7 @@ from ._assignment import assign
 from ._kernels import strided_copy
 from ._managed import ManagedPages
 from ._memory import MappedMemory, MemoryPointer
+from ._plans import array_type, element_type, layout_of, plan
 from ._streams import Stream
 
 errmsg_contiguous_buffer = (
@@ -47,26 +47,6 @@ def verify_cuda_ndarray_interface(obj: Any) -> None:
             raise AttributeError(name)
         if not isinstance(getattr(obj, name), kind):
             raise AttributeError("%s must be of type %s" % (name, kind))
-
-
-@functools.lru_cache(maxsize=None)
-def _element_type(dtype: np.dtype, aligned: bool) -> str:
-    """The canonical string of a dtype; empty when kernels have no such type.
-
-    ``aligned`` is the dtype's ``isalignedstruct``, which makes no difference to NumPy's equality.
-    """
-    from warploom.cuda.np.numpy_support import from_dtype
-
-    try:
-        return from_dtype(dtype).canonical
-    except Exception:
-        return ""
-
-
-@functools.lru_cache(maxsize=None)
-def _array_type(dtype: np.dtype, aligned: bool, ndim: int, layout: str, readonly: bool) -> str:
-    element = _element_type(dtype, aligned)
-    return "array(%s,%d,%s%s)" % (element, ndim, layout, ",ro" if readonly else "") if element else ""
 
 
 class _Flags(dict):
@@ -148,7 +128,7 @@ class _Strided:
         from warploom.cuda import types
         from warploom.cuda.np.numpy_support import from_dtype
 
-        layout = _layout(self.shape, self.strides, self.dtype.itemsize)
+        layout = layout_of(self.shape, self.strides, self.dtype.itemsize)
         return types.Array(from_dtype(self.dtype), len(self.shape), layout, readonly=self._readonly)
 
     def get_ipc_handle(self):
@@ -157,13 +137,6 @@ class _Strided:
 
         handle = devices.get_context().get_ipc_handle(self.gpu_data)
         return IpcArrayHandle(handle, dict(shape=self.shape, strides=self.strides, dtype=self.dtype))
-
-
-def _layout(shape: tuple, strides: tuple, itemsize: int) -> str:
-    c_order, f_order = _geometry.contiguity(shape, strides, itemsize)
-    if 0 in strides:
-        return "A"
-    return "C" if c_order else "F" if f_order else "A"
 
 
 class DeviceNDArray(_Strided, _core.ArrayBase):
@@ -194,7 +167,7 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
         low, _ = _geometry.extents(shape, strides, itemsize)
         # The memory begins at the lowest byte, the array at its first element.
         _core.ArrayBase.__init__(self, gpu_data.device_pointer - low if gpu_data.device_pointer else 0, shape, strides,
-                                 _array_type(dtype, dtype.isalignedstruct, len(shape), layout, readonly), gpu_data)
+                                 array_type(dtype, dtype.isalignedstruct, len(shape), layout, readonly), gpu_data)
         self.shape = shape
         self.strides = strides
         self.dtype = dtype
@@ -227,7 +200,7 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
     @classmethod
     def _plain(cls, shape: tuple, dtype: np.dtype, order: str, stream) -> "DeviceNDArray":
         """A new contiguous array; ``shape`` is a tuple of Python ints, ``dtype`` no structure."""
-        nbytes, strides, type_name, facts = _plan(shape, dtype, order)
+        nbytes, strides, type_name, facts = plan(shape, dtype, order)
         context = devices.get_context()
         memory = context._memory_manager.memalloc(nbytes) if nbytes else MemoryPointer(context, 0, 0)
         array = cls.__new__(cls)
@@ -513,18 +486,6 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
             stream.synchronize()
 
 
-@functools.lru_cache(maxsize=1024)
-def _plan(shape: tuple, dtype: np.dtype, order: str) -> tuple:
-    """(bytes, strides, canonical type, attributes) of a contiguous array."""
-    strides = _geometry.contiguous_strides(shape, dtype.itemsize, order)
-    c_order, f_order = _geometry.contiguity(shape, strides, dtype.itemsize)
-    size = _geometry.size_of(shape)
-    facts = dict(shape=shape, strides=strides, dtype=dtype, ndim=len(shape), size=size, _c_order=c_order,
-                 _f_order=f_order)
-    type_name = _array_type(dtype, False, len(shape), _layout(shape, strides, dtype.itemsize), False)
-    return size * dtype.itemsize, strides, type_name, facts
-
-
 def _allocate(shape: tuple, strides: tuple, itemsize: int) -> MemoryPointer:
     low, high = _geometry.extents(shape, strides, itemsize)
     context = devices.get_context()
@@ -549,7 +510,7 @@ class DeviceRecord(_Strided, _core.ArrayBase):
         dtype = np.dtype(dtype)
         if gpu_data is None:
             gpu_data = devices.get_context().memalloc(dtype.itemsize)
-        _core.ArrayBase.__init__(self, gpu_data.device_pointer, (), (), _element_type(dtype, dtype.isalignedstruct),
+        _core.ArrayBase.__init__(self, gpu_data.device_pointer, (), (), element_type(dtype, dtype.isalignedstruct),
                                  gpu_data)
         self.dtype = dtype
         self.stream = stream

@@ -1,0 +1,50 @@
+"""Canonical types of arrays, and what every new array of a shape has in common."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from . import _geometry
+
+
+@functools.lru_cache(maxsize=None)
+def element_type(dtype: np.dtype, aligned: bool) -> str:
+    """The canonical string of a dtype; empty when kernels have no such type.
+
+    ``aligned`` is the dtype's ``isalignedstruct``, which makes no difference to NumPy's equality.
+    """
+    from warploom.cuda.np.numpy_support import from_dtype
+
+    try:
+        return from_dtype(dtype).canonical
+    except Exception:
+        return ""
+
+
+@functools.lru_cache(maxsize=None)
+def array_type(dtype: np.dtype, aligned: bool, ndim: int, layout: str, readonly: bool) -> str:
+    """The canonical string of an array's type; empty when kernels have no such elements."""
+    element = element_type(dtype, aligned)
+    return "array(%s,%d,%s%s)" % (element, ndim, layout, ",ro" if readonly else "") if element else ""
+
+
+def layout_of(shape: tuple, strides: tuple, itemsize: int) -> str:
+    """"C", "F" or "A", as kernels are compiled for it."""
+    c_order, f_order = _geometry.contiguity(shape, strides, itemsize)
+    if 0 in strides:
+        return "A"
+    return "C" if c_order else "F" if f_order else "A"
+
+
+@functools.lru_cache(maxsize=1024)
+def plan(shape: tuple, dtype: np.dtype, order: str) -> tuple:
+    """(bytes, strides, canonical type, attributes) of a contiguous array."""
+    strides = _geometry.contiguous_strides(shape, dtype.itemsize, order)
+    c_order, f_order = _geometry.contiguity(shape, strides, dtype.itemsize)
+    size = _geometry.size_of(shape)
+    facts = dict(shape=shape, strides=strides, dtype=dtype, ndim=len(shape), size=size, _c_order=c_order,
+                 _f_order=f_order)
+    type_name = array_type(dtype, False, len(shape), layout_of(shape, strides, dtype.itemsize), False)
+    return size * dtype.itemsize, strides, type_name, facts
