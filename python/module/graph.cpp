@@ -22,10 +22,6 @@ std::vector<GraphNode> nodes(const std::vector<std::uint32_t>& indices) {
   return out;
 }
 
-void* pointer(std::uint64_t address) {
-  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): Python's addresses are integers
-}
-
 void launch(const PyGraphExec& self, const PyStream* stream) {
   if (const Stream* queue = stream_of(stream))
     self.exec->launch(*queue);
