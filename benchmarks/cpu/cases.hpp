@@ -18,6 +18,7 @@ struct CaseArgument {
     output_words,
     in_out_floats,
     in_out_words,
+    image,  // floats, width x width, that the kernel reads as a texture with linear filtering
     integer,
     real
   };
@@ -28,10 +29,11 @@ struct CaseArgument {
 
   [[nodiscard]] bool is_buffer() const { return kind != Kind::integer && kind != Kind::real; }
   [[nodiscard]] bool is_result() const {
-    return is_buffer() && kind != Kind::input_floats && kind != Kind::input_words;
+    return is_buffer() && kind != Kind::input_floats && kind != Kind::input_words && kind != Kind::image;
   }
   [[nodiscard]] bool has_floats() const {
-    return kind == Kind::input_floats || kind == Kind::output_floats || kind == Kind::in_out_floats;
+    return kind == Kind::input_floats || kind == Kind::output_floats || kind == Kind::in_out_floats ||
+           kind == Kind::image;
   }
 };
 
@@ -44,7 +46,7 @@ enum class Traffic { read, copy, add };
 struct Case {
   std::string name{};  // in the CUDA source, whose path counts from the project's folder
   std::string source = "benchmarks/cpu/kernels.cu";
-  std::string twin{};  // the kernel in OpenCL C
+  std::string twin{};  // the kernel in OpenCL C, if there is one
   std::string twins = "benchmarks/cpu/kernels.cl";
   Dim3 grid{}, block{};
   int one_block = 0;  // value of the first integer argument for a problem of one block
@@ -60,6 +62,8 @@ struct Case {
 
 /// The kernels of the published table.
 const std::vector<Case>& cases();
+/// Kernels with matrix instructions and textures, which OpenCL C does not have.
+const std::vector<Case>& units();
 /// The kernels of the examples that OpenCL C can express.
 const std::vector<Case>& lessons();
 

@@ -19,4 +19,7 @@ void scan(const float* in, float* out, float* sums, int blocks);
 void softmax(const float* in, float* out, int rows, int cols);
 void nbody(const float* bodies, float* accelerations, int n);
 
+// Bilinear, of an image of `from` x `from` texels; a pixel of the result is `scale` texels wide.
+void resize(const float* image, float* out, int from, int width, float scale);
+
 }  // namespace warploom::bench::loops

@@ -90,13 +90,15 @@ Json measure_kernels(const Options& options, const std::vector<Case>& cases) {
 }
 
 Json run_child(const Options& options) {
-  if (options.child == "kernels" || options.child == "lessons") {
+  if (options.child == "kernels" || options.child == "units" || options.child == "lessons") {
     Json run = {{"threads", options.threads}};
-    if (options.child == "kernels" && !options.ours) {
+    if (options.child != "lessons" && !options.ours) {
       const Limits limits = measure_limits(options.threads);
       run["limits"] = {{"read", limits.read}, {"copy", limits.copy}, {"add", limits.add}, {"fma", limits.fma}};
     }
-    run["kernels"] = measure_kernels(options, options.child == "kernels" ? cases() : lessons());
+    run["kernels"] = measure_kernels(options, options.child == "kernels" ? cases()
+                                              : options.child == "units" ? units()
+                                                                         : lessons());
     return run;
   }
   if (options.child == "first") {
@@ -203,6 +205,8 @@ int run_all(const Options& options) {
     std::printf("%u thread%s\n", threads, threads == 1 ? "" : "s");
     keep(results["runs"], children.run("kernels", threads));
   }
+  std::printf("kernels with matrix instructions and textures\n");
+  if (Json run = children.run("units", counts[0]); !run.is_null()) results["units"] = std::move(run);
   if (options.lessons) {
     std::printf("kernels of the examples\n");
     if (Json lessons = children.run("lessons", counts[0]); !lessons.is_null()) results["lessons"] = std::move(lessons);

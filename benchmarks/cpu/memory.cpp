@@ -40,12 +40,24 @@ double float_difference(const std::vector<Word>& a, const std::vector<Word>& b) 
 Memory::Memory(const Device& device, const Case& c) : case_(c), device_(device), pointers_(c.arguments.size()) {
   for (std::size_t i = 0; i < pointers_.size(); ++i) {
     arrays_.emplace_back();
+    images_.emplace_back();
     if (!c.arguments[i].is_buffer()) continue;
     arrays_.back().emplace(device, c.arguments[i].count);
     pointers_[i] = arrays_.back()->data();
     fill(i);
+    if (c.arguments[i].kind == CaseArgument::Kind::image) images_[i].emplace(device, arrays_[i]->to_vector());
   }
 }
+
+Memory::Image::Image(const Device& device, const std::vector<Word>& texels)
+    : array(device, TexelFormat::of<float>(),
+            {static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(texels.size())))),
+             static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(texels.size())))), 0}),
+      texture([&] {
+        array.copy_from(std::span<const Word>(texels));
+        return Texture(array, {.filter = TextureOptions::Filter::linear});
+      }()),
+      handle(texture.handle()) {}
 
 void Memory::fill(std::size_t index) {
   arrays_[index]->copy_from(contents(case_.arguments[index], static_cast<Word>(12345 + index)));
@@ -67,7 +79,9 @@ std::vector<Argument> Memory::arguments() const {
   std::vector<Argument> list;
   for (std::size_t i = 0; i < pointers_.size(); ++i) {
     const CaseArgument& argument = case_.arguments[i];
-    if (argument.is_buffer())
+    if (images_[i])
+      list.push_back({&images_[i]->handle, sizeof(std::uint64_t)});
+    else if (argument.is_buffer())
       list.push_back({&pointers_[i], sizeof(void*), &arrays_[i]->memory()});
     else if (argument.kind == CaseArgument::Kind::integer)
       list.push_back({&argument.integer, sizeof(int)});

@@ -28,11 +28,18 @@ class Memory {
   [[nodiscard]] std::vector<Argument> arguments() const;
 
  private:
+  struct Image {
+    Image(const Device& device, const std::vector<Word>& texels);
+    TexelArray array;
+    Texture texture;
+    std::uint64_t handle;
+  };
   void fill(std::size_t index);
 
   const Case& case_;
   Device device_;
   std::vector<std::optional<DeviceArray<Word>>> arrays_;
+  std::vector<std::optional<Image>> images_;
   Pointers pointers_;
 };
 

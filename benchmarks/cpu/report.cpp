@@ -175,6 +175,17 @@ void expect_one_thread(const Json& run, Expectations& expect) {
   }
 }
 
+// A CPU without such units multiplies halves as floats, and filters texel by texel.
+void expect_units(const Json& run, Expectations& expect) {
+  for (const Json& kernel : run["kernels"]) {
+    const std::string name = kernel["name"];
+    const auto openmp = ratio(kernel, "openmp"), blas = ratio(kernel, "blas"), explain = ratio(kernel, "explain");
+    if (blas) expect.at_least(name + " against OpenBLAS", 0.25, *blas, "x");
+    if (openmp && !blas) expect.at_least(name + " against the OpenMP loop", 0.15, *openmp, "x");
+    if (explain) expect.at_most(name + ", explain against run", 4, *explain, "x");
+  }
+}
+
 void expect_two_threads(const Json& run, Expectations& expect) {
   for (const Json& kernel : run["kernels"]) {
     const auto scaling = ratio(kernel, "one_thread");
@@ -262,7 +273,12 @@ std::string report(const Json& results) {
   }
   text += start_tables(results);
   expect_start(results, expect);
+  if (results.contains("units")) expect_units(results["units"], expect);
   text += expect.text();
+  if (results.contains("units")) {
+    text += "\nkernels with matrix instructions and textures\n";
+    text += run_table(results["units"]);
+  }
   if (results.contains("lessons")) {
     text += "\nkernels of the examples\n";
     text += run_table(results["lessons"]);

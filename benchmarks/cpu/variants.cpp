@@ -137,7 +137,7 @@ Measured Bench::measure(const Case& c, const Rounds& rounds) {
   if (peers.openmp && c.loop != nullptr) add("openmp", [&] { c.loop(p); });
 #ifdef BENCH_OPENCL
   std::optional<Twin> twin;
-  if (peers.pocl && OpenCl::instance().available()) {
+  if (peers.pocl && !c.twin.empty() && OpenCl::instance().available()) {
     twin.emplace(state_->twins(c), memory);
     add("pocl", [&] { twin->run(); });
   }
