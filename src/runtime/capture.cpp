@@ -1,6 +1,7 @@
 // Captures: which calls become nodes, which are refused, and what ends a capture.
 #include "runtime/capture.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -178,7 +179,8 @@ Result<bool> Captures::wait(const Stream& stream, bool is_legacy, const Event& e
   }
   std::vector<Node>& tail = captured.capture->tails_[&stream];
   tail.insert(tail.end(), captured.nodes.begin(), captured.nodes.end());
-  captured.capture->graph_.reduce(tail);
+  std::sort(tail.begin(), tail.end());
+  tail.erase(std::unique(tail.begin(), tail.end()), tail.end());
   streams_[&stream] = captured.capture;
   count();
   return true;

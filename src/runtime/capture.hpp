@@ -28,13 +28,15 @@ class Capture {
   const Stream* const origin;
   const std::thread::id thread;
 
+  // What was recorded in it can no longer be waited for.
+  [[nodiscard]] bool over() const { return ended_ || invalid_; }
+
  private:
   friend class Captures;
   LaunchGraph graph_;
   std::unordered_map<const Stream*, std::vector<Node>> tails_;  // what the next node of each stream waits for
   std::vector<Node> lost_;                                      // the same of streams that are gone
-  bool invalid_ = false;
-  bool ended_ = false;
+  std::atomic<bool> invalid_{false}, ended_{false};
 };
 
 // All captures of a context. Functions fail with the errors stream_capture_*, and what must not be invalidates.

@@ -62,8 +62,8 @@ Result<double> Event::elapsed_ms(const Event& start, const Event& end) {
   for (const auto& [event, record, word] : {std::tuple{&start, first, "start"}, std::tuple{&end, second, "end"}}) {
     Diag diag;
     diag.id = ErrorId::invalid_handle;
-    if (event->captured().capture) {
-      diag.id = ErrorId::captured_event;
+    if (const auto capture = event->captured().capture) {
+      diag.id = capture->over() ? ErrorId::invalid_value : ErrorId::captured_event;
       diag.what = std::string("the ") + word + " event was last recorded in a stream that was being captured";
       diag.remedy = "record it with a graph's event node, or outside of captures";
       return diag;

@@ -100,6 +100,10 @@ Result<Node> LaunchGraph::add(std::span<const Node> after, Operation operation) 
                         "a node cannot wait for node " + std::to_string(node) + ": the graph has " +
                             std::to_string(nodes_.size()) + " nodes",
                         "name nodes that were added to this graph before");
+  std::vector<Node> sorted(after.begin(), after.end());
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    return node_error(ErrorId::invalid_value, "a node is named twice among those to wait for", "name each once");
   nodes_.push_back({std::move(operation), {after.begin(), after.end()}});
   return static_cast<Node>(nodes_.size() - 1);
 }
@@ -113,30 +117,13 @@ Result<void> LaunchGraph::set(Node node, Operation operation) {
   return {};
 }
 
-std::vector<bool> LaunchGraph::ancestors(std::span<const Node> ends, bool themselves) const {
+std::vector<Node> LaunchGraph::beyond(std::span<const Node> ends, std::span<const Node> wanted) const {
   std::vector<bool> seen(nodes_.size());
-  for (const Node end : ends) {
-    if (themselves) seen[end] = true;
-    for (const Node before : nodes_[end].after) seen[before] = true;
-  }
+  for (const Node end : ends) seen[end] = true;
   // What a node waits for was added before it.
   for (std::size_t node = nodes_.size(); node-- > 0;)
     if (seen[node])
       for (const Node before : nodes_[node].after) seen[before] = true;
-  return seen;
-}
-
-void LaunchGraph::reduce(std::vector<Node>& nodes) const {
-  if (nodes.size() < 2) return;
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  if (nodes.size() < 2) return;
-  const std::vector<bool> seen = ancestors(nodes, false);
-  std::erase_if(nodes, [&](Node node) { return seen[node]; });
-}
-
-std::vector<Node> LaunchGraph::beyond(std::span<const Node> ends, std::span<const Node> wanted) const {
-  const std::vector<bool> seen = ancestors(ends, true);
   std::vector<Node> out;
   for (const Node node : wanted)
     if (!seen[node]) out.push_back(node);

@@ -57,8 +57,6 @@ class LaunchGraph {
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] const Operation& operation(Node node) const { return nodes_[node].operation; }
   [[nodiscard]] std::span<const Node> after(Node node) const { return nodes_[node].after; }
-  // Takes what comes before another of the nodes off the list, and what is in it twice.
-  void reduce(std::vector<Node>& nodes) const;
   // Nodes among `wanted` that do not come before, and are not among, `ends`.
   [[nodiscard]] std::vector<Node> beyond(std::span<const Node> ends, std::span<const Node> wanted) const;
 
@@ -67,7 +65,6 @@ class LaunchGraph {
     Operation operation;
     std::vector<Node> after;
   };
-  [[nodiscard]] std::vector<bool> ancestors(std::span<const Node> ends, bool themselves) const;
 
   std::vector<Entry> nodes_;
 };

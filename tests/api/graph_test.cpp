@@ -302,6 +302,9 @@ TEST_F(Graphs, CheckWhatIsAdded) {
   EXPECT_ERROR(graph.launch({}, append, {1, 2000}, &log, 1), launch_dimensions);
   EXPECT_ERROR(graph.launch({}, append, {1, 1}, &log), launch_arguments);
   EXPECT_ERROR(graph.launch({{3}}, append, {1, 1}, &log, 1), invalid_handle);
+  Graph two(device);
+  const GraphNode node = two.empty({});
+  EXPECT_ERROR(two.empty({node, node}), invalid_value);
   EXPECT_ERROR(graph.launch({}, append, {1, 1, 0, Stream(device)}, &log, 1), invalid_value);
   EXPECT_ERROR(graph.copy({}, nullptr, &log, 8), invalid_value);
   EXPECT_ERROR(graph.fill({}, &log, nullptr, 4, 1), invalid_value);
