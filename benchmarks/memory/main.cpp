@@ -2,8 +2,8 @@
 //
 // Expected: 1 us for each pair, whichever way it is made (Numba's device_array: 27 us).
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -18,10 +18,10 @@ void measure(const char* name, Pair pair) {
   constexpr int count = 20'000;
   std::vector<double> rounds;
   for (int round = 0; round < 15; ++round) {
-    const auto start = std::chrono::steady_clock::now();
+    // Processor time: all of it is one thread, and a busy machine measures the same.
+    const std::clock_t start = std::clock();
     for (int i = 0; i < count; ++i) pair();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    rounds.push_back(took.count() / count * 1e6);
+    rounds.push_back(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / count * 1e6);
   }
   std::sort(rounds.begin(), rounds.end());
   std::printf("%-52s %14s %11.2f us%s\n", name, "<= 1 us", rounds[rounds.size() / 2],
