@@ -139,10 +139,10 @@ class WARPLOOM_API Device {
 
   /// Whether the devices may access each other's memory: two different ones can (cuDeviceCanAccessPeer).
   [[nodiscard]] bool can_access_peer(const Device& peer) const;
-  /// Lets this device's kernels access the peer's memory (cuCtxEnablePeerAccess). Throws not_permitted the second
+  /// Lets this device's kernels access the peer's memory (cuCtxEnablePeerAccess). Throws peer_access_enabled the second
   /// time, invalid_device for the device itself. Kernels of the CPU device reach that memory in any case.
   void enable_peer_access(const Device& peer) const;
-  /// Ends that; throws invalid_context (cuCtxDisablePeerAccess).
+  /// Ends that; throws peer_access_not_enabled (cuCtxDisablePeerAccess).
   void disable_peer_access(const Device& peer) const;
 
   /// Loads PTX text; `name` stands in messages. Kernels are compiled at their first launch, so a body that uses an

@@ -19,18 +19,20 @@ struct ErrorAccess;
 
 /// The ids that Error::id() returns; they are stable and never reused.
 namespace error_id {
-inline constexpr int invalid_value = 1001;           ///< an argument is out of range or null
-inline constexpr int out_of_memory = 1002;           ///< device memory is exhausted
-inline constexpr int not_found = 1003;               ///< no kernel or variable of that name
-inline constexpr int file_error = 1004;              ///< a file cannot be read
-inline constexpr int not_supported = 1005;           ///< the device cannot do it
-inline constexpr int invalid_handle = 1006;          ///< moved-from, of another device, or from before a reset
-inline constexpr int not_ready = 1007;               ///< the work has not finished yet
-inline constexpr int invalid_device = 1008;          ///< no device of that name
-inline constexpr int invalid_context = 1009;         ///< the context is gone
-inline constexpr int not_permitted = 1010;           ///< not allowed here, for instance waiting in a host function
-inline constexpr int host_function_failed = 1011;    ///< a host function in a stream ended with an exception
-inline constexpr int host_memory_registered = 1012;  ///< host memory is registered already
+inline constexpr int invalid_value = 1001;            ///< an argument is out of range or null
+inline constexpr int out_of_memory = 1002;            ///< device memory is exhausted
+inline constexpr int not_found = 1003;                ///< no kernel or variable of that name
+inline constexpr int file_error = 1004;               ///< a file cannot be read
+inline constexpr int not_supported = 1005;            ///< the device cannot do it
+inline constexpr int invalid_handle = 1006;           ///< moved-from, of another device, or from before a reset
+inline constexpr int not_ready = 1007;                ///< the work has not finished yet
+inline constexpr int invalid_device = 1008;           ///< no device of that name
+inline constexpr int invalid_context = 1009;          ///< the context is gone
+inline constexpr int not_permitted = 1010;            ///< not allowed here, for instance waiting in a host function
+inline constexpr int host_function_failed = 1011;     ///< a host function in a stream ended with an exception
+inline constexpr int host_memory_registered = 1012;   ///< host memory is registered already
+inline constexpr int peer_access_enabled = 1014;      ///< access to the peer is enabled already
+inline constexpr int peer_access_not_enabled = 1015;  ///< access to the peer is not enabled
 // The rules of stream capture are those of CUDA (cuStreamBeginCapture); see docs/guide/streams.md.
 inline constexpr int stream_capture_unsupported = 1020;   ///< not permitted while a stream is being captured
 inline constexpr int stream_capture_invalidated = 1021;   ///< an earlier error has invalidated the capture

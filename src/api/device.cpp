@@ -149,7 +149,7 @@ void Device::enable_peer_access(const Device& peer) const {
     api::fail(ErrorId::invalid_device, "a device is no peer of itself", "pass another device");
   const std::lock_guard lock(state_->mutex);
   if (find_peer(*state_, peer.state_) != state_->peers.end())
-    api::fail(ErrorId::not_permitted, "access to the memory of this peer is enabled already",
+    api::fail(ErrorId::peer_access_enabled, "access to the memory of this peer is enabled already",
               "enable it once for each pair and direction");
   state_->peers.push_back(peer.state_);
 }
@@ -160,7 +160,7 @@ void Device::disable_peer_access(const Device& peer) const {
   const std::lock_guard lock(state_->mutex);
   const auto at = find_peer(*state_, peer.state_);
   if (at == state_->peers.end())
-    api::fail(ErrorId::invalid_context, "access to the memory of this peer is not enabled", "enable it first");
+    api::fail(ErrorId::peer_access_not_enabled, "access to the memory of this peer is not enabled", "enable it first");
   state_->peers.erase(at);
 }
 

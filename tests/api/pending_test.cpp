@@ -222,14 +222,14 @@ TEST_F(Several, PeerAccessIsEnabledOnce) {
   const Device one = Device::open("cpu", {.threads = 1}), two = Device::open("cpu", {.threads = 1, .ordinal = 1});
   EXPECT_TRUE(one.can_access_peer(two));
   EXPECT_FALSE(one.can_access_peer(one));
-  EXPECT_ERROR(one.disable_peer_access(two), invalid_context);
+  EXPECT_ERROR(one.disable_peer_access(two), peer_access_not_enabled);
   one.enable_peer_access(two);
   const Error twice = error_of([&] { one.enable_peer_access(two); });
-  EXPECT_EQ(twice.id(), error_id::not_permitted);
-  EXPECT_EQ(twice.cuda_code(), 800);
+  EXPECT_EQ(twice.id(), error_id::peer_access_enabled);
+  EXPECT_EQ(twice.cuda_code(), 704);
   two.enable_peer_access(one);
   one.disable_peer_access(two);
-  EXPECT_EQ(error_of([&] { one.disable_peer_access(two); }).cuda_code(), 201);
+  EXPECT_EQ(error_of([&] { one.disable_peer_access(two); }).cuda_code(), 705);
   EXPECT_ERROR(one.enable_peer_access(one), invalid_device);
   EXPECT_ERROR(one.disable_peer_access(one), invalid_device);
 }
