@@ -1,5 +1,6 @@
 // 16-bit floats: conversion to and from f32 without library calls, and arithmetic with one rounding.
 #include "codegen/ops_emit.hpp"
+#include "isa/ref/float.hpp"
 
 namespace warploom::codegen {
 
@@ -73,7 +74,6 @@ Value* f32_to_half(Emit& e, Value* v, Type to, RoundMode mode, bool keep_nan) {
 }
 
 bool emit_half(Emit& e) {
-  if (e.has(Mod::oob)) return false;
   const Type t = e.type();
   const Op op = e.instr.op;
   Value* x[3] = {};
@@ -85,7 +85,16 @@ bool emit_half(Emit& e) {
     Value* tiny = e.b.CreateFCmpOLT(e.call(intrinsic::fabs, {r}), Emit::real(r, 0x1p-14 - 0x1p-26));
     r = e.b.CreateSelect(tiny, e.call(intrinsic::copysign, {Emit::real(r, 0), r}), r);
   }
-  return e.done(f32_to_half(e, r, t, RoundMode::rn));
+  Value* result = f32_to_half(e, r, t, RoundMode::rn);
+  if (e.has(Mod::oob)) {
+    const auto outside = [&](Value* v) {
+      Value* bits = e.to_bits(v);
+      return e.b.CreateICmpEQ(e.b.CreateAnd(bits, Emit::num(bits, 0x7fff)), Emit::num(bits, isa::ref::kOutOfBounds));
+    };
+    result = e.b.CreateSelect(e.b.CreateOr(outside(e.in[0]), outside(e.in[1])),
+                              llvm::Constant::getNullValue(result->getType()), result);
+  }
+  return e.done(result);
 }
 
 }  // namespace warploom::codegen

@@ -1,5 +1,5 @@
 // Video instructions on whole registers: scalar ones, and those on two or four elements. What names parts of registers
-// or has a secondary operation was taken apart before (ir/video.hpp).
+// or has a secondary operation was taken apart before (ir/expansion.hpp).
 #include "codegen/ops_emit.hpp"
 
 namespace warploom::codegen {
@@ -65,7 +65,6 @@ Value* combine(Emit& e, Value* a, Value* c) {
 }  // namespace
 
 bool emit_video_scalar(Emit& e) {
-  if (e.in.size() != 2 || e.has(Mod::add) || e.has(Mod::min) || e.has(Mod::max)) return false;
   const std::size_t first = e.instr.op == Op::vset ? 0 : 1;
   const bool a_signed = isa::is_signed(e.type(first)), b_signed = isa::is_signed(e.type(first + 1));
   const bool d_signed = first == 1 && isa::is_signed(e.type(0));
@@ -97,7 +96,6 @@ bool emit_video_mad(Emit& e) {
 bool emit_video(Emit& e) {
   const unsigned count = ptx::video_lanes(e.instr.op), width = 32 / count;
   const bool is_set = e.instr.op == Op::vset2 || e.instr.op == Op::vset4;
-  if (is_set && e.has(Mod::add)) return false;
   const std::size_t first = is_set ? 0 : 1;
   const bool d_signed = !is_set && isa::is_signed(e.type(0));
   const std::uint64_t mask = (std::uint64_t(1) << width) - 1;

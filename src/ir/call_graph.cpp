@@ -1,4 +1,4 @@
-// Strongly connected components of the call graph.
+// Strongly connected components of the call graph, and what inlining would come to.
 #include "ir/call_graph.hpp"
 
 #include <algorithm>
@@ -16,6 +16,7 @@ class Search {
   Search(const ptx::Module& module, const BodyOf& body_of) : module_(module), body_of_(body_of) {}
 
   Result<void> visit(const ptx::Function& fn) {
+    // References into a map stay good.
     Node& node = nodes_[&fn];
     node.index = node.low = ++last_;
     node.on_stack = true;
@@ -26,7 +27,8 @@ class Search {
       if (p.op == isa::Op::alloca || p.op == isa::Op::stacksave || p.op == isa::Op::stackrestore) out.allocates = true;
       if (p.op != isa::Op::call) continue;
       for (const ptx::Function* callee : callees(p, **body)) {
-        if (callee == &fn) out.recursive.insert(&fn);
+        ++nodes_[&fn].calls[callee];
+        if (callee == &fn) out.outlined.insert(&fn);
         const auto it = nodes_.find(callee);
         if (it == nodes_.end()) {
           WL_TRY(visit(*callee));
@@ -36,6 +38,7 @@ class Search {
         }
       }
     }
+    node.own = (*body)->instrs.size();
     if (node.low != node.index) return {};
     const bool several = stack_.back() != &fn;
     const ptx::Function* top = nullptr;
@@ -43,18 +46,70 @@ class Search {
       top = stack_.back();
       stack_.pop_back();
       nodes_[top].on_stack = false;
-      if (several) out.recursive.insert(top);
+      callees_first_.push_back(top);
+      if (several) out.outlined.insert(top);
     } while (top != &fn);
     return {};
+  }
+
+  // Leaves functions out of line until the code is small enough, those first that save the most.
+  void limit() {
+    double bodies = 0;
+    for (const ptx::Function* fn : callees_first_) bodies += static_cast<double>(nodes_[fn].own);
+    const double most = std::max(kMostInlined, kMostCopies * bodies);
+    for (std::size_t turn = 0; turn < callees_first_.size(); ++turn) {
+      measure();
+      double total = 0, best = 0;
+      const ptx::Function* choice = nullptr;
+      for (const ptx::Function* fn : callees_first_) {
+        const Node& node = nodes_[fn];
+        const bool alone = fn->is_entry || out.outlined.contains(fn);
+        if (alone) total += node.size;
+        if (alone || !may_stand_alone(*fn)) continue;
+        const double saved = (node.copies - 1) * (node.size - kCallCost);
+        if (saved > best) best = saved, choice = fn;
+      }
+      if (total <= most || choice == nullptr) return;
+      out.outlined.insert(choice);
+    }
   }
 
   CallGraph out;
 
  private:
+  // Instructions that a call of a function out of line takes, about.
+  static constexpr double kCallCost = 40;
+
   struct Node {
     int index = 0, low = 0;
     bool on_stack = false;
+    std::size_t own = 0;  // instructions of the body
+    std::map<const ptx::Function*, unsigned> calls;
+    double size = 0, copies = 0;  // with what is inlined; how often it would be inlined
   };
+
+  static bool may_stand_alone(const ptx::Function& fn) {
+    const auto in_memory = [](const std::vector<ptx::Param>& params) {
+      return std::none_of(params.begin(), params.end(), [](const ptx::Param& p) { return p.in_register; });
+    };
+    return in_memory(fn.params) && in_memory(fn.returns);
+  }
+
+  void measure() {
+    for (const ptx::Function* fn : callees_first_) {
+      Node& node = nodes_[fn];
+      node.copies = fn->is_entry ? 1 : 0;
+      node.size = static_cast<double>(node.own);
+      for (const auto& [callee, count] : node.calls)
+        node.size += count * (out.outlined.contains(callee) ? kCallCost : nodes_[callee].size);
+    }
+    for (auto it = callees_first_.rbegin(); it != callees_first_.rend(); ++it) {
+      const Node& node = nodes_[*it];
+      // What stands alone is there once.
+      const double copies = out.outlined.contains(*it) ? 1 : node.copies;
+      for (const auto& [callee, count] : node.calls) nodes_[callee].copies += copies * count;
+    }
+  }
 
   std::vector<const ptx::Function*> callees(const ptx::Instr& p, const ptx::Body& body) const {
     std::vector<const ptx::Function*> found;
@@ -80,7 +135,7 @@ class Search {
   const ptx::Module& module_;
   const BodyOf& body_of_;
   std::map<const ptx::Function*, Node> nodes_;
-  std::vector<const ptx::Function*> stack_;
+  std::vector<const ptx::Function*> stack_, callees_first_;
   int last_ = 0;
 };
 
@@ -89,6 +144,7 @@ class Search {
 Result<CallGraph> find_calls(const ptx::Module& module, const ptx::Function& entry, const BodyOf& body_of) {
   Search search(module, body_of);
   WL_TRY(search.visit(entry));
+  search.limit();
   return std::move(search.out);
 }
 

@@ -1,4 +1,5 @@
-// Which functions of a kernel call themselves, directly or through others.
+// Which functions of a kernel are not inlined: those that call themselves, and those whose copies would be too much
+// code.
 #pragma once
 
 #include <functional>
@@ -10,9 +11,16 @@
 namespace warploom::ir {
 
 struct CallGraph {
-  std::set<const ptx::Function*> recursive;
+  // Those that call themselves, directly or through others; and, of kernels that inlining would multiply,
+  // those that save the most when they stand in the kernel once.
+  std::set<const ptx::Function*> outlined;
   bool allocates = false;  // some body moves the stack pointer
 };
+
+// Instructions that the code of a kernel may come to, with its calls inlined, whatever its functions have; and how many
+// times those of its functions it may come to. Kernels of optimising compilers stay below: what they call are slow
+// paths.
+inline constexpr double kMostInlined = 4000, kMostCopies = 3;
 
 using BodyOf = std::function<Result<std::shared_ptr<ptx::Body>>(const ptx::Function&)>;
 

@@ -9,9 +9,9 @@
 #include "ir/call_graph.hpp"
 #include "ir/copies.hpp"
 #include "ir/device_functions.hpp"
+#include "ir/expansion.hpp"
 #include "ir/frames.hpp"
 #include "ir/synthetic.hpp"
-#include "ir/video.hpp"
 
 namespace warploom::ir {
 namespace {
@@ -39,7 +39,7 @@ class Flattener {
     auto calls = find_calls(module_, *f_.entry, [this](const ptx::Function& fn) { return body_of(fn); });
     if (!calls) return std::move(calls.error());
     calls_ = std::move(*calls);
-    if (calls_.allocates || !calls_.recursive.empty()) frames_.start();
+    if (calls_.allocates || !calls_.outlined.empty()) frames_.start();
     WL_TRY(expand(*f_.entry, kernel_scope_, -1, true));
     std::vector<std::size_t> ends;
     // More may be found while the code of some is written.
@@ -264,7 +264,7 @@ class Flattener {
         continue;
       } else {
         WL_TRY(resolve_symbols(fn, scope, flat, is_kernel));
-        if (split_copy(f_, flat, code_) || expand_video(f_, flat, code_)) continue;
+        if (split_copy(f_, flat, code_) || expand_compound(f_, flat, code_)) continue;
       }
       code_.insts.push_back(std::move(flat));
     }
@@ -469,7 +469,7 @@ class Flattener {
 
   Result<void> direct_call(const ptx::Function& caller, const Scope& scope, const ptx::Function& callee,
                            const Operand* returns, const Operand* args, const Inst& at) {
-    const bool outlined = calls_.recursive.contains(&callee);
+    const bool outlined = calls_.outlined.contains(&callee);
     Scope inner;
     std::vector<Frames::Passed> passed[2];
     std::vector<std::pair<const ptx::Param*, const Operand*>> results_in_registers;

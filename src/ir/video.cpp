@@ -1,9 +1,5 @@
 // Takes parts, masks and secondary operations out of video instructions (PTX ISA sections 9.7.17 and 9.7.18).
-#include "ir/video.hpp"
-
-#include <initializer_list>
-
-#include "ir/synthetic.hpp"
+#include "ir/expansion.hpp"
 
 namespace warploom::ir {
 namespace {
@@ -13,9 +9,9 @@ using isa::Op;
 using isa::Type;
 using ptx::Operand;
 
-class Expansion {
+class VideoExpansion : Expansion {
  public:
-  Expansion(Function& f, const FlatInst& flat, FlatCode& code) : f_(f), flat_(flat), p_(flat.inst.p), code_(code) {}
+  using Expansion::Expansion;
 
   bool run(unsigned lanes) {
     whole_.resize(p_.operands.size());
@@ -31,45 +27,8 @@ class Expansion {
   }
 
  private:
-  Function& f_;
-  const FlatInst& flat_;
-  const ptx::Instr& p_;
-  FlatCode& code_;
   std::vector<Operand> whole_;  // operands without their parts
 
-  Operand temporary() {
-    Operand o;
-    o.reg = static_cast<std::int32_t>(f_.values.size());
-    f_.values.push_back({Type::b32, "%part", 0, false});
-    return o;
-  }
-  static Operand number(std::uint64_t v) {
-    Operand o;
-    o.kind = Operand::Kind::imm;
-    o.imm = v;
-    return o;
-  }
-
-  void add(ptx::Instr q) {
-    FlatInst part;
-    part.inst.source = flat_.inst.source;
-    q.line = p_.line;
-    q.loc = p_.loc;
-    q.guard = p_.guard;
-    q.guard_negated = p_.guard_negated;
-    part.inst.variable.assign(q.operands.size(), -1);
-    set_form(q);
-    part.inst.p = std::move(q);
-    code_.insts.push_back(std::move(part));
-  }
-  void add(Op op, std::initializer_list<Type> types, std::vector<Operand> operands, bool accumulate = false) {
-    ptx::Instr q;
-    q.op = op;
-    for (const Type t : types) q.types[q.type_count++] = t;
-    if (accumulate) set(q, Mod::add);
-    q.operands = std::move(operands);
-    add(std::move(q));
-  }
   // The instruction itself on these operands.
   void core(std::vector<Operand> operands) {
     ptx::Instr q = p_;
@@ -147,7 +106,7 @@ class Expansion {
     if (is_set) {
       const Operand r = temporary();
       core({r, a, b, c});
-      add(sum, {Type::u32, Type::u32, Type::u32}, {whole_[0], masked(r, mask), masked(r, 0), c}, true);
+      add(sum, {Type::u32, Type::u32, Type::u32}, {whole_[0], masked(r, mask), number(0), c}, {Mod::add});
       return true;
     }
     // Every operation makes zero of two zeros.
@@ -186,8 +145,7 @@ class Expansion {
 }  // namespace
 
 bool expand_video(Function& function, const FlatInst& flat, FlatCode& code) {
-  const unsigned lanes = ptx::video_lanes(flat.inst.p.op);
-  return lanes != 0 && Expansion(function, flat, code).run(lanes);
+  return VideoExpansion(function, flat, code).run(ptx::video_lanes(flat.inst.p.op));
 }
 
 }  // namespace warploom::ir

@@ -90,7 +90,8 @@ struct Form {
   std::uint8_t groups_before_types;  // printing order only
   Since since;
   Flow flow;                // of the row unless this form differs
-  std::string_view emit;    // the same; "unsupported" for a form the CPU device refuses
+  std::string_view emit;    // the same; "unsupported" for a form the CPU device refuses,
+                            // "compound" for one that becomes several instructions (ir/expansion.hpp)
   std::string_view reason;  // why it is unsupported, else empty
 };
 

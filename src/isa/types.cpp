@@ -38,6 +38,7 @@ constexpr std::array kNames = {
     WL_TYPE(tf32),
     WL_TYPE(f32),
     WL_TYPE(f64),
+    WL_TYPE(f32x2),
     WL_TYPE(u16x2),
     WL_TYPE(s16x2),
     WL_TYPE(e4m3),

@@ -32,6 +32,7 @@ enum class Type : std::uint8_t {
   tf32,
   f32,
   f64,
+  f32x2,
   u16x2,
   s16x2,
   e4m3,
@@ -73,7 +74,8 @@ enum class Space : std::uint8_t { generic, reg, sreg, constant, global, local, p
     case Type::b64:
     case Type::u64:
     case Type::s64:
-    case Type::f64: return 64;
+    case Type::f64:
+    case Type::f32x2: return 64;
     case Type::b128: return 128;
   }
   return 0;

@@ -147,7 +147,8 @@ void explain(std::string_view mnemonic, const Decoded& d, Complaint& why) {
 // A vector has 128 bits at most; 256 in global memory, as eight of 32 or four of 64, which L2 eviction hints ask for.
 bool vector_fits(std::string_view mnemonic, const Decoded& d, Complaint& why) {
   const auto has = [&](Mod mod) { return d.mods.test(static_cast<std::size_t>(mod)); };
-  if ((d.row->flow != isa::Flow::load && d.row->flow != isa::Flow::store) || d.type_count != 1) return true;
+  const bool is_move = d.row->op == isa::Op::mov;
+  if ((d.row->flow != isa::Flow::load && d.row->flow != isa::Flow::store && !is_move) || d.type_count != 1) return true;
   const unsigned width = has(Mod::v8) ? 8 : has(Mod::v4) ? 4 : has(Mod::v2) ? 2 : 1;
   const unsigned element = isa::bits(d.types[0]), total = width * element;
   const bool elsewhere = has(Mod::shared) || has(Mod::shared__cta) || has(Mod::shared__cluster) || has(Mod::local) ||

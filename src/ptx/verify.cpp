@@ -47,6 +47,7 @@ const char* kind_name(Kind kind) {
 bool is_packed(Type t) {
   switch (t) {
     case Type::f16x2:
+    case Type::f32x2:
     case Type::bf16x2:
     case Type::u16x2:
     case Type::s16x2:

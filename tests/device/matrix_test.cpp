@@ -131,6 +131,23 @@ TEST_P(Matrix, ProductsInCuda) {
       device, kernel("product_byte"), 16, 16, true, [](int x) { return static_cast<std::int8_t>(x); }, same);
   multiply<std::uint8_t, int>(
       device, kernel("product_unsigned"), 8, 32, false, [](int x) { return static_cast<std::uint8_t>(x); }, same);
+  multiply<double, double>(
+      device, kernel("product_double"), 8, 8, true, [](int x) { return static_cast<double>(x); }, same);
+}
+
+TEST_P(Matrix, ProductsOfNarrowElementsInCuda) {
+  // Rows of 32 times -2, one row of 7 at the end.
+  std::vector<unsigned> in(8 * 4, 0xEEEEEEEE);
+  for (std::size_t i = 28; i < 32; ++i) in[i] = 0x77777777;
+  const DeviceArray<unsigned> source(device, in);
+  DeviceArray<int> out(device, 3 * 64);
+  kernel("product_narrow").launch({1, 32}, source, out);
+  const std::vector<int> got = out.to_vector();
+  for (std::size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(got[i], i < 56 ? 1 - 2 * 3 * 32 : 1 + 7 * 3 * 32) << i;
+    EXPECT_EQ(got[64 + i], 128 - 16) << i;
+    EXPECT_EQ(got[128 + i], 128 - 16 + 16) << i;
+  }
 }
 
 // Launches, and gives the id of the error; 0 for none.

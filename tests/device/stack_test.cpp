@@ -1,4 +1,7 @@
 // Real calls: functions that call themselves, each other, or through a table; memory of a thread's stack.
+#include <functional>
+#include <numeric>
+
 #include "ptx_test.hpp"
 
 namespace {
@@ -120,6 +123,57 @@ TEST_P(Stack, RecursionThroughPointers) {
                          before),
                {1, 32}, error_id::device_trap);
   EXPECT_NE(what.find("no function"), std::string::npos) << what;
+}
+
+// Every function of a tree calls the one below it twice, so that inlining would copy the lowest a thousand times.
+TEST_P(Stack, LargeTreesOfCallsStandOnce) {
+  if (GetParam() != Code::interpreted && GetParam() != Code::unoptimised) GTEST_SKIP() << "takes long to optimise";
+  constexpr unsigned kDepth = 10;
+  std::string functions =
+      ".shared .u32 met[64];\n"
+      ".func (.param .b32 r) f0(.param .b32 x)\n{\n.reg .b32 %a<4>; .reg .pred %odd;\nld.param.b32 %a1, [x];\n"
+      "and.b32 %a2, %a1, 1;\nsetp.ne.u32 %odd, %a2, 0;\n@%odd bra ODD;\nsub.u32 %a1, %a1, 1;\nbra DONE;\n"
+      "ODD: mul.lo.u32 %a1, %a1, 7;\nDONE: st.param.b32 [r], %a1;\nret;\n}\n";
+  for (unsigned i = 1; i <= kDepth; ++i) {
+    const std::string below = "f" + std::to_string(i - 1), number = std::to_string(i);
+    // Some levels meet at a barrier, between a store and a load of another thread's word.
+    const std::string meet = i % 4 != 0 ? ""
+                                        : "mov.u32 %a4, %tid.x;\nshl.b32 %a4, %a4, 2;\nmov.u32 %a5, met;\n"
+                                          "add.u32 %a4, %a4, %a5;\nst.shared.u32 [%a4], %a1;\nbar.sync 0;\n"
+                                          "sub.u32 %a4, %a4, %a5;\nxor.b32 %a4, %a4, 252;\nadd.u32 %a4, %a4, %a5;\n"
+                                          "ld.shared.u32 %a4, [%a4];\nbar.sync 0;\nadd.u32 %a1, %a1, %a4;\n";
+    functions += ".func (.param .b32 r) f" + number + "(.param .b32 x)\n{\n.reg .b32 %a<6>;\nld.param.b32 %a1, [x];\n" +
+                 meet + "mad.lo.u32 %a2, %a1, 3, " + number +
+                 ";\n{\n.param .b32 p; .param .b32 q;\nst.param.b32 [p], %a2;\ncall (q), " + below +
+                 ", (p);\nld.param.b32 %a2, [q];\n}\nxor.b32 %a3, %a1, " + number +
+                 ";\n{\n.param .b32 p; .param .b32 q;\nst.param.b32 [p], %a3;\ncall (q), " + below +
+                 ", (p);\nld.param.b32 %a3, [q];\n}\nmad.lo.u32 %a2, %a3, 5, %a2;\nst.param.b32 [r], %a2;\nret;\n}\n";
+  }
+  const std::string text = module_of(
+      "{\n.param .b32 p; .param .b32 q;\nst.param.b32 [p], %r2;\ncall (q), f10, (p);\n"
+      "ld.param.b32 %r5, [q];\n}\nst.global.u32 [%rd3], %r5;\n",
+      functions);
+  using Values = std::vector<std::uint32_t>;
+  const std::function<Values(unsigned, Values)> f = [&](unsigned i, Values x) {
+    if (i == 0) {
+      for (std::uint32_t& v : x) v = (v & 1) != 0 ? v * 7 : v - 1;
+      return x;
+    }
+    if (i % 4 == 0) {
+      const Values before = x;
+      for (std::size_t t = 0; t < x.size(); ++t) x[t] += before[t ^ 63];
+    }
+    Values a = x, b = x;
+    for (std::uint32_t& v : a) v = v * 3 + i;
+    for (std::uint32_t& v : b) v ^= i;
+    a = f(i - 1, a);
+    b = f(i - 1, b);
+    for (std::size_t t = 0; t < a.size(); ++t) a[t] += b[t] * 5;
+    return a;
+  };
+  Values all(64);
+  std::iota(all.begin(), all.end(), 0U);
+  EXPECT_EQ(run(text, {1, 64}, 64), f(kDepth, all));
 }
 
 TEST_P(Stack, OverflowIsAnErrorOfItsOwn) {

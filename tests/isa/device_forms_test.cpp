@@ -64,7 +64,7 @@ TEST(DeviceForms, EveryFormThatTouchesMoreThanRegistersCompiles) {
 
 TEST(DeviceForms, UnsupportedFormsAreRefusedAtLaunchByName) {
   const Device device = Device::open("cpu", {.threads = 1, .unoptimised = true});
-  for (const char* instruction : {"wgmma.fence.sync.aligned;", "mov.v2.u32 {%r1, %r2}, {%r3, %r4};"}) {
+  for (const char* instruction : {"wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"}) {
     const std::string error = error_of(device, instruction);
     EXPECT_NE(error.find("unsupported_instruction"), std::string::npos) << instruction << "\n" << error;
     const std::string name = std::string(instruction).substr(0, std::string(instruction).find('.'));

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 
+#include "../pattern.hpp"
 #include "table_cases.hpp"
 
 namespace warploom::semantics {
@@ -21,10 +22,10 @@ std::map<std::string, std::string> read(const char* name, char separator) {
   return lines;
 }
 
-// Ledger lines name a case, or the beginning of several with a '*'.
+// Ledger lines name a case, or several with '*' for any part.
 bool in_ledger(const std::map<std::string, std::string>& ledger, const std::string& key) {
   for (const auto& [name, reason] : ledger)
-    if (name == key || (name.back() == '*' && key.starts_with(name.substr(0, name.size() - 1)))) return true;
+    if (fits_pattern(name, key)) return true;
   return false;
 }
 

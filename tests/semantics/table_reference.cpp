@@ -98,7 +98,8 @@ Scalar float_scalar(const Insn& i, Type e) {
     case Op::mul: return [=](u64 a, u64 b, u64) { return ref::mul(f, m, a, b); };
     case Op::mad:
     case Op::fma:
-      return [=](u64 a, u64 b, u64 c) {
+      return [=, oob = i.has(Mod::oob)](u64 a, u64 b, u64 c) {
+        if (oob && ((a & 0x7fff) == ref::kOutOfBounds || (b & 0x7fff) == ref::kOutOfBounds)) return u64(0);
         const u64 r = ref::fma(f, m, a, b, c);
         return clamp ? relu(f, r) : r;
       };
@@ -493,6 +494,27 @@ Reference special(const Insn& i) {
 Reference reference(Op op, const ModSet& mods, const Type* types, u64 immediate, const VideoOperands& video) {
   const Insn i{op, mods, types, immediate, video};
   const Type t = types[0], e = element(t);
+  if (t == Type::f32x2) {
+    const Scalar f = float_scalar(i, Type::f32);
+    return [f](Words a, u64* d) {
+      const auto half = [&](int at) {
+        return f(a[0] >> at & 0xffffffff, a[1] >> at & 0xffffffff, a[2] >> at & 0xffffffff);
+      };
+      d[0] = half(32) << 32 | half(0);
+    };
+  }
+  if (t == Type::f32 && (types[1] == Type::f16 || types[1] == Type::bf16) &&
+      (op == Op::add || op == Op::sub || op == Op::fma)) {
+    // The halves, as f32, and the last source.
+    const Type conversion[4] = {Type::f32, types[1]};
+    const Reference widen = reference(Op::cvt, {}, conversion, 0);
+    const Scalar f = float_scalar(i, Type::f32);
+    return [widen, f, op](Words a, u64* d) {
+      u64 x[3] = {a[0], a[1], a[2]};
+      for (int k = 0; k < (op == Op::fma ? 2 : 1); ++k) widen(&a[k], &x[k]);
+      d[0] = f(x[0], x[1], x[2]);
+    };
+  }
   if (Reference r = special(i)) return r;
   if (isa::is_float(e)) {
     const Scalar f = float_scalar(i, e);

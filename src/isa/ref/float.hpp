@@ -7,6 +7,10 @@
 
 namespace warploom::isa::ref {
 
+// The f16 and bf16 NaN, of either sign, that tensor loads leave for elements outside the tensor: fma.oob makes +0 of
+// it. The manual gives no bits; these are what an H200 takes for it.
+inline constexpr std::uint16_t kOutOfBounds = 0x7ff7;
+
 enum class Round : std::uint8_t { rn, rz, rm, rp, rna };  // rna: to nearest, ties away from zero
 
 // An IEEE-like binary format; `fraction` counts the stored significand bits. With `ftz` results that are

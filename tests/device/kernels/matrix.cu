@@ -37,6 +37,32 @@ extern "C" __global__ void product_byte(const signed char* a, const signed char*
 extern "C" __global__ void product_unsigned(const unsigned char* a, const unsigned char* b, int* c, int depth) {
   product<8, 32, 16, unsigned char>(a, b, c, depth);
 }
+extern "C" __global__ void product_double(const double* a, const double* b, double* c, int depth) {
+  product<8, 8, 4, double>(a, b, c, depth);
+}
+
+// Factors whose elements all have the same bits: 4 bits signed, and single ones compared both ways.
+extern "C" __global__ void product_narrow(const unsigned* in, int* c) {
+  namespace narrow = wmma::experimental;
+  wmma::fragment<wmma::matrix_a, 8, 8, 32, narrow::precision::s4, wmma::row_major> fa;
+  wmma::fragment<wmma::matrix_b, 8, 8, 32, narrow::precision::s4, wmma::col_major> fb;
+  wmma::fragment<wmma::accumulator, 8, 8, 32, int> fc;
+  wmma::load_matrix_sync(fa, in, 32);
+  wmma::fill_fragment(fb, 0x33333333);
+  wmma::fill_fragment(fc, 1);
+  wmma::mma_sync(fc, fa, fb, fc);
+  wmma::store_matrix_sync(c, fc, 8, wmma::mem_row_major);
+  wmma::fragment<wmma::matrix_a, 8, 8, 128, narrow::precision::b1, wmma::row_major> ba;
+  wmma::fragment<wmma::matrix_b, 8, 8, 128, narrow::precision::b1, wmma::col_major> bb;
+  wmma::fragment<wmma::accumulator, 8, 8, 128, int> bc;
+  wmma::fill_fragment(ba, ~0u);
+  wmma::fill_fragment(bb, 0x01010101u);
+  wmma::fill_fragment(bc, 0);
+  wmma::bmma_sync(bc, ba, bb, bc);
+  wmma::store_matrix_sync(c + 64, bc, 8, wmma::mem_row_major);
+  wmma::bmma_sync(bc, ba, bb, bc, narrow::bmmaBitOpAND);
+  wmma::store_matrix_sync(c + 128, bc, 8, wmma::mem_col_major);
+}
 
 extern "C" __global__ void turned(const unsigned* in, unsigned* out, int divergent) {
   const int lane = threadIdx.x % 32;

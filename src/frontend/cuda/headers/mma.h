@@ -15,6 +15,16 @@ enum layout_t { mem_row_major, mem_col_major };
 namespace precision {
 struct tf32;
 }
+// Factors of 4 bits and of one: row_major a, col_major b.
+namespace experimental {
+namespace precision {
+struct u4;
+struct s4;
+struct b1;
+}  // namespace precision
+enum bmmaBitOp { bmmaBitOpXOR = 1, bmmaBitOpAND = 2 };
+enum bmmaAccumulateOp { bmmaAccumulateOpPOPC = 1 };
+}  // namespace experimental
 
 namespace details {
 template <class T>
@@ -25,6 +35,27 @@ template <>
 struct stored<precision::tf32> {
   using type = float;
 };
+template <>
+struct stored<experimental::precision::u4> {
+  using type = unsigned int;
+};
+template <>
+struct stored<experimental::precision::s4> {
+  using type = int;
+};
+template <>
+struct stored<experimental::precision::b1> {
+  using type = unsigned int;
+};
+// How many elements stand in one that is stored.
+template <class T>
+inline constexpr int packed = 1;
+template <>
+inline constexpr int packed<experimental::precision::u4> = 8;
+template <>
+inline constexpr int packed<experimental::precision::s4> = 8;
+template <>
+inline constexpr int packed<experimental::precision::b1> = 32;
 template <class T>
 inline constexpr bool is_half = false;
 template <>
@@ -44,13 +75,13 @@ struct fragment {
   using element_type = T;
   using storage_element_type = typename details::stored<T>::type;
   static constexpr int num_elements = details::elements<Use, m, n, k, T>;
-  static constexpr int num_storage_elements = num_elements;
-  alignas(4) storage_element_type x[num_elements];
+  static constexpr int num_storage_elements = num_elements / details::packed<T>;
+  alignas(4) storage_element_type x[num_storage_elements];
 };
 
 template <class Use, int m, int n, int k, class T, class Layout>
 WL_DEVICE void fill_fragment(fragment<Use, m, n, k, T, Layout>& f, const typename details::stored<T>::type& value) {
-  for (int i = 0; i < f.num_elements; ++i) f.x[i] = value;
+  for (int i = 0; i < f.num_storage_elements; ++i) f.x[i] = value;
 }
 
 // Rounds to the precision of tf32.
@@ -87,6 +118,7 @@ WL_DEVICE auto const_words(const Fragment& f) -> const word (&)[count] {
 #define WL_LIST2 "{%0, %1}, [%2], %3;"
 #define WL_LIST4 "{%0, %1, %2, %3}, [%4], %5;"
 #define WL_LIST8 "{%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"
+#define WL_STORE2 " [%0], {%2, %3}, %1;"
 #define WL_STORE4 " [%0], {%2, %3, %4, %5}, %1;"
 #define WL_STORE8 " [%0], {%2, %3, %4, %5, %6, %7, %8, %9}, %1;"
 
@@ -208,6 +240,88 @@ WL_OTHER_SHAPE(8, 32, 16, signed char, signed char, "s8", int, ".s32.s8.s8.s32",
 WL_OTHER_SHAPE(16, 16, 16, unsigned char, unsigned char, "u8", int, ".s32.u8.u8.s32", 2, 2, WL_LIST_2_2)
 WL_OTHER_SHAPE(32, 8, 16, unsigned char, unsigned char, "u8", int, ".s32.u8.u8.s32", 4, 1, WL_LIST_4_1)
 WL_OTHER_SHAPE(8, 32, 16, unsigned char, unsigned char, "u8", int, ".s32.u8.u8.s32", 1, 4, WL_LIST_1_4)
+
+WL_MOVE_ACCUMULATOR(8, 8, 32, int, "s32", 2)
+WL_MOVE_ACCUMULATOR(8, 8, 128, int, "s32", 2)
+#define WL_NARROW_FACTORS(k, T, type)                          \
+  WL_LOAD_FACTOR(a, "a", 8, 8, k, T, type, 1, row, void)       \
+  WL_LOAD_FACTOR(b, "b", 8, 8, k, T, type, 1, col, void)
+#define WL_LIST_NARROW "{%0, %1}, {%2}, {%3}, {%4, %5};"
+WL_NARROW_FACTORS(32, experimental::precision::s4, "s4")
+WL_NARROW_FACTORS(32, experimental::precision::u4, "u4")
+WL_NARROW_FACTORS(128, experimental::precision::b1, "b1")
+WL_PRODUCT(row, col, 8, 8, 32, int, experimental::precision::s4, int, ".s32.s4.s4.s32", 2, 1, 1, 2, WL_LIST_NARROW, "")
+WL_PRODUCT(row, col, 8, 8, 32, int, experimental::precision::u4, int, ".s32.u4.u4.s32", 2, 1, 1, 2, WL_LIST_NARROW, "")
+
+// Counts the bits that a and b have apart, or in common.
+WL_DEVICE void bmma_sync(fragment<accumulator, 8, 8, 128, int>& d,
+                         const fragment<matrix_a, 8, 8, 128, experimental::precision::b1, row_major>& a,
+                         const fragment<matrix_b, 8, 8, 128, experimental::precision::b1, col_major>& b,
+                         const fragment<accumulator, 8, 8, 128, int>& c,
+                         experimental::bmmaBitOp op = experimental::bmmaBitOpXOR,
+                         experimental::bmmaAccumulateOp = experimental::bmmaAccumulateOpPOPC) {
+  if (op == experimental::bmmaBitOpXOR)
+    asm volatile("wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 " WL_LIST_NARROW
+                 : "=r"(d.x[0]), "=r"(d.x[1])
+                 : "r"(a.x[0]), "r"(b.x[0]), "r"(c.x[0]), "r"(c.x[1]));
+  else
+    asm volatile("wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 " WL_LIST_NARROW
+                 : "=r"(d.x[0]), "=r"(d.x[1])
+                 : "r"(a.x[0]), "r"(b.x[0]), "r"(c.x[0]), "r"(c.x[1]));
+}
+
+// double: one register for a factor, two for an accumulator.
+#define WL_DOUBLE_FACTOR(use, letter, layout)                                                                \
+  WL_DEVICE void load_matrix_sync(fragment<matrix_##use, 8, 8, 4, double, layout##_major>& f, const double* p, \
+                                  unsigned int stride) {                                                     \
+    asm volatile("wmma.load." letter ".sync.aligned." #layout ".m8n8k4.f64 {%0}, [%1], %2;"                  \
+                 : "=d"(f.x[0])                                                                              \
+                 : "l"(p), "r"(stride)                                                                       \
+                 : "memory");                                                                                \
+  }
+WL_DOUBLE_FACTOR(a, "a", row)
+WL_DOUBLE_FACTOR(a, "a", col)
+WL_DOUBLE_FACTOR(b, "b", row)
+WL_DOUBLE_FACTOR(b, "b", col)
+WL_DEVICE void load_matrix_sync(fragment<accumulator, 8, 8, 4, double>& f, const double* p, unsigned int stride,
+                                layout_t layout) {
+  if (layout == mem_row_major)
+    asm volatile("wmma.load.c.sync.aligned.row.m8n8k4.f64 {%0, %1}, [%2], %3;"
+                 : "=d"(f.x[0]), "=d"(f.x[1])
+                 : "l"(p), "r"(stride)
+                 : "memory");
+  else
+    asm volatile("wmma.load.c.sync.aligned.col.m8n8k4.f64 {%0, %1}, [%2], %3;"
+                 : "=d"(f.x[0]), "=d"(f.x[1])
+                 : "l"(p), "r"(stride)
+                 : "memory");
+}
+WL_DEVICE void store_matrix_sync(double* p, const fragment<accumulator, 8, 8, 4, double>& f, unsigned int stride,
+                                 layout_t layout) {
+  if (layout == mem_row_major)
+    asm volatile("wmma.store.d.sync.aligned.row.m8n8k4.f64 [%0], {%2, %3}, %1;"
+                 :
+                 : "l"(p), "r"(stride), "d"(f.x[0]), "d"(f.x[1])
+                 : "memory");
+  else
+    asm volatile("wmma.store.d.sync.aligned.col.m8n8k4.f64 [%0], {%2, %3}, %1;"
+                 :
+                 : "l"(p), "r"(stride), "d"(f.x[0]), "d"(f.x[1])
+                 : "memory");
+}
+#define WL_DOUBLE_PRODUCT(la, lb)                                                                     \
+  WL_DEVICE void mma_sync(fragment<accumulator, 8, 8, 4, double>& d,                                  \
+                          const fragment<matrix_a, 8, 8, 4, double, la##_major>& a,                   \
+                          const fragment<matrix_b, 8, 8, 4, double, lb##_major>& b,                   \
+                          const fragment<accumulator, 8, 8, 4, double>& c) {                          \
+    asm volatile("wmma.mma.sync.aligned." #la "." #lb ".m8n8k4.f64.f64.f64.f64 " WL_LIST_NARROW       \
+                 : "=d"(d.x[0]), "=d"(d.x[1])                                                         \
+                 : "d"(a.x[0]), "d"(b.x[0]), "d"(c.x[0]), "d"(c.x[1]));                               \
+  }
+WL_DOUBLE_PRODUCT(row, row)
+WL_DOUBLE_PRODUCT(row, col)
+WL_DOUBLE_PRODUCT(col, row)
+WL_DOUBLE_PRODUCT(col, col)
 
 }  // namespace wmma
 }  // namespace nvcuda
