@@ -76,7 +76,7 @@ struct fragment {
   using storage_element_type = typename details::stored<T>::type;
   static constexpr int num_elements = details::elements<Use, m, n, k, T>;
   static constexpr int num_storage_elements = num_elements / details::packed<T>;
-  alignas(4) storage_element_type x[num_storage_elements];
+  alignas(4) alignas(storage_element_type) storage_element_type x[num_storage_elements];
 };
 
 template <class Use, int m, int n, int k, class T, class Layout>
