@@ -10,7 +10,7 @@ static int vector_add(int argc, char** argv) {
   lesson::Random random;
   const std::vector<float> a = random.floats(count), b = random.floats(count);
 
-  const Device device = Device::open("cpu");
+  const Device device = Device::open();
   const Kernel kernel = device.compile_file(KERNELS).kernel("vector_add");
   const Stream stream(device);
 

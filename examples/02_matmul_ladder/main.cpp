@@ -26,7 +26,7 @@ static int matmul_ladder(int argc, char** argv) {
       }
     }
 
-  const Device device = Device::open("cpu");
+  const Device device = Device::open();
   const Module module = device.compile_file(KERNELS);
   const DeviceArray<float> device_a(device, a), device_b(device, b);
   DeviceArray<float> device_c(device, count);

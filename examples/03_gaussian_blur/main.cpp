@@ -24,7 +24,7 @@ static int gaussian_blur(int argc, char** argv) {
       bound[y * width + x] = 9 * 0x1p-24 * sum;
     }
 
-  const Device device = Device::open("cpu");
+  const Device device = Device::open();
   const Module module = device.compile_file(KERNELS);
   const DeviceArray<float> in(device, image);
   DeviceArray<float> out(device, count);

@@ -17,7 +17,7 @@ static int sum_reduction(int argc, char** argv) {
   }
   const std::vector<double> expected{sum};
 
-  const Device device = Device::open("cpu");
+  const Device device = Device::open();
   const Module module = device.compile_file(KERNELS);
   const DeviceArray<float> in(device, values);
   lesson::Checks checks;

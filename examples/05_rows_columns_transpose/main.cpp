@@ -25,7 +25,7 @@ static int rows_and_columns(int argc, char** argv) {
       transposed[c * side + r] = matrix[r * side + c];
     }
 
-  const Device device = Device::open("cpu");
+  const Device device = Device::open();
   const Module module = device.compile_file(KERNELS);
   const DeviceArray<float> in(device, matrix);
   lesson::Checks checks;

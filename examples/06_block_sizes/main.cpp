@@ -15,7 +15,7 @@ static int block_sizes(int argc, char** argv) {
     bound[i] = 0x1p-23 * (std::abs(2.5 * x[i]) + std::abs(y[i]));
   }
 
-  const Device device = Device::open("cpu");
+  const Device device = Device::open();
   const Module module = device.compile_file(KERNELS);
   const Kernel saxpy = module.kernel("saxpy"), count_lanes = module.kernel("count_lanes");
   const DeviceArray<float> device_x(device, x);

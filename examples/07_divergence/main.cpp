@@ -19,7 +19,7 @@ static int divergence(int argc, char** argv) {
   std::vector<int> data(count);
   for (int& value : data) value = static_cast<int>(random.next());
 
-  const Device device = Device::open("cpu");
+  const Device device = Device::open();
   const Module module = device.compile_file(KERNELS);
   lesson::Checks checks;
   for (const int lanes : {1, 32}) {

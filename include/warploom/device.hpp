@@ -53,8 +53,8 @@ struct PendingReleases {
 
 /// The modelled GPU (CUDA Driver API, cuDeviceGetAttribute; sizes in bytes).
 struct DeviceProperties {
-  std::string name;     ///< for instance "NVIDIA H200 (modelled on the CPU)"
-  std::string profile;  ///< for instance "h200"
+  std::string name;     ///< for instance "NVIDIA H200", or "NVIDIA H200 (modelled on the CPU)"
+  std::string profile;  ///< for instance "h200"; of a GPU that no profile models "cuda"
   int compute_capability_major = 0;
   int compute_capability_minor = 0;
   unsigned warp_size = 32;
@@ -100,12 +100,16 @@ struct CompileOptions {
 /// anything made on it, is gone, after its work has finished. All functions may be called from several threads.
 class WARPLOOM_API Device {
  public:
-  /// Opens a device; "cpu" is the one there is. Throws invalid_device for another name, invalid_value or not_found for
-  /// bad options.
-  [[nodiscard]] static Device open(std::string_view name = "cpu", const DeviceOptions& options = {});
+  /// Opens a device: "cpu", or "cuda:0" and so on for the GPUs of the installed CUDA driver ("cuda" is the first). An
+  /// empty name stands for what WARPLOOM_DEVICE names, else for the first GPU when there is one and no option asks for
+  /// something that only the CPU device has, else for "cpu". `options` are those of the CPU device. Throws
+  /// invalid_device for another name or a GPU that is not there, invalid_value or not_found for bad options.
+  [[nodiscard]] static Device open(std::string_view name = {}, const DeviceOptions& options = {});
   /// How many devices the process sees: WARPLOOM_DEVICES, by default 1. All have the profile that they are opened with,
   /// memory of their own, and share the processor. Throws invalid_value for a variable that is no number.
   [[nodiscard]] static unsigned count();
+  /// Names that open() takes here: "cpu", then the GPUs.
+  [[nodiscard]] static std::vector<std::string> names();
   /// Names of the profiles that DeviceOptions::profile accepts.
   [[nodiscard]] static std::vector<std::string> profiles();
 

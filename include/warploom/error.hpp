@@ -31,6 +31,7 @@ inline constexpr int invalid_context = 1009;          ///< the context is gone
 inline constexpr int not_permitted = 1010;            ///< not allowed here, for instance waiting in a host function
 inline constexpr int host_function_failed = 1011;     ///< a host function in a stream ended with an exception
 inline constexpr int host_memory_registered = 1012;   ///< host memory is registered already
+inline constexpr int driver_error = 1013;             ///< the CUDA driver reports an error that has no id here
 inline constexpr int peer_access_enabled = 1014;      ///< access to the peer is enabled already
 inline constexpr int peer_access_not_enabled = 1015;  ///< access to the peer is not enabled
 // The rules of stream capture are those of CUDA (cuStreamBeginCapture); see docs/guide/streams.md.
@@ -72,6 +73,7 @@ inline constexpr int mbarrier_misuse = 3121;        ///< sticky
 inline constexpr int stack_overflow = 3122;         ///< sticky
 inline constexpr int context_poisoned = 3107;       ///< a sticky error was reported earlier; see Device::reset()
 inline constexpr int partial_warp = 3108;           ///< sticky
+inline constexpr int illegal_instruction = 3109;    ///< sticky
 inline constexpr int invalid_texture = 3130;        ///< sticky: a handle that is of no texture or surface
 inline constexpr int surface_bounds = 3131;         ///< sticky: a surface access with .trap outside the surface
 }  // namespace error_id

@@ -16,7 +16,7 @@ Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<obse
   auto state = std::make_shared<detail::DeviceState>();
   state->launches = std::make_shared<api::LaunchRecorder>(std::move(session));
   if (state->launches->record(false)) device->set_launch_log(state->launches);
-  state->total_memory = device->free_bytes();
+  state->total_memory = device->is_hardware() ? device->profile().memory_bytes : device->free_bytes();
   state->per_thread_default = per_thread_default_stream;
   state->ordinal = ordinal;
   state->context =
@@ -48,9 +48,10 @@ Device::~Device() = default;
 
 DeviceProperties Device::properties() const {
   if (!state_) api::fail_moved_from("the device");
-  const isa::GpuProfile& profile = state_->context->device().profile();
+  const device::Device& device = state_->context->device();
+  const isa::GpuProfile& profile = device.profile();
   DeviceProperties out;
-  out.name = profile.title + " (modelled on the CPU)";
+  out.name = device.is_hardware() ? profile.title : profile.title + " (modelled on the CPU)";
   out.profile = profile.name;
   out.compute_capability_major = static_cast<int>(profile.sm / 10);
   out.compute_capability_minor = static_cast<int>(profile.sm % 10);

@@ -1,6 +1,8 @@
 // Device::open: options, the environment of the command line, and the devices there are.
 #include <charconv>
 #include <cstdlib>
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "api/observers.hpp"
@@ -85,20 +87,63 @@ device::CpuOptions cpu_options(const DeviceOptions& options) {
   return out;
 }
 
+// Of "cuda" and "cuda:2".
+std::optional<unsigned> gpu_number(std::string_view name) {
+  if (name == "cuda") return 0;
+  constexpr std::string_view prefix = "cuda:";
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  unsigned number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+// Does anything ask for what only the CPU device has?
+bool wants_cpu(const DeviceOptions& options) {
+  const DeviceOptions plain;
+  if (options.threads != plain.threads || options.profile != plain.profile || options.deterministic ||
+      options.unoptimised || options.memory_limit != 0)
+    return true;
+  for (const char* name : {"WARPLOOM_THREADS", "WARPLOOM_PROFILE", "WARPLOOM_DETERMINISTIC", "WARPLOOM_UNOPTIMISED",
+                           "WARPLOOM_TIER", "WARPLOOM_DUMP"})
+    if (!variable(name).empty()) return true;
+  return variable("WARPLOOM_OBSERVE").find("explain") != std::string_view::npos;
+}
+
+std::string default_name(const DeviceOptions& options) {
+  if (const std::string_view named = variable("WARPLOOM_DEVICE"); !named.empty()) return std::string(named);
+  return !wants_cpu(options) && device::cuda_device_count() != 0 ? "cuda:0" : "cpu";
+}
+
 }  // namespace
 
 Device Device::open(std::string_view name, const DeviceOptions& options) {
-  if (name != "cpu") api::fail(ErrorId::invalid_device, fmt::format("there is no device \"{}\"", name), "open \"cpu\"");
-  if (const unsigned devices = count(); options.ordinal >= devices)
-    api::fail(ErrorId::invalid_device,
-              fmt::format("there is no device {}: the process sees {}", options.ordinal, devices),
-              "open a lower number, or set the environment variable WARPLOOM_DEVICES");
-  auto device = api::checked(device::open_cpu(cpu_options(options)));
+  const std::string chosen = name.empty() ? default_name(options) : std::string(name);
+  std::unique_ptr<device::Device> device;
+  if (chosen == "cpu") {
+    if (const unsigned devices = count(); options.ordinal >= devices)
+      api::fail(ErrorId::invalid_device,
+                fmt::format("there is no device {}: the process sees {}", options.ordinal, devices),
+                "open a lower number, or set the environment variable WARPLOOM_DEVICES");
+    device = api::checked(device::open_cpu(cpu_options(options)));
+  } else if (const std::optional<unsigned> number = gpu_number(chosen)) {
+    device = api::checked(device::open_cuda({*number}));
+  } else {
+    api::fail(ErrorId::invalid_device, fmt::format("there is no device \"{}\"", chosen),
+              "open \"cpu\", or \"cuda:0\" for the first GPU");
+  }
   std::shared_ptr<observe::LaunchLog> log = api::checked(api::attach_observers(*device));
   return adopt_device(std::move(device), std::move(log), options.per_thread_default_stream, options.ordinal);
 }
 
 unsigned Device::count() { return warploom::count("WARPLOOM_DEVICES", 1); }
+
+std::vector<std::string> Device::names() {
+  std::vector<std::string> out{"cpu"};
+  for (unsigned i = 0; i < device::cuda_device_count(); ++i) out.push_back(fmt::format("cuda:{}", i));
+  return out;
+}
 
 std::vector<std::string> Device::profiles() { return isa::profile_names(); }
 

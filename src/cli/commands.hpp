@@ -22,6 +22,7 @@ struct RunOptions {
   std::string dump_folder;
   std::string dump_kernel;
   std::string gpu;
+  std::string device;
 };
 
 struct ExplainOptions : RunOptions {

@@ -22,6 +22,12 @@ int isa(const std::string& name, bool json) {
 }
 
 int devices() {
+  for (const std::string& name : Device::names()) {
+    if (name == "cpu") continue;
+    const DeviceProperties p = Device::open(name).properties();
+    fmt::print("{}: {}, compute capability {}.{}, {} SMs, {} GiB\n", name, p.name, p.compute_capability_major,
+               p.compute_capability_minor, p.multiprocessors, p.total_memory >> 30);
+  }
   fmt::print("cpu: this machine's CPU; it can model (--gpu NAME)\n\n");
   fmt::print("{:<10}{:<26}{:>8}{:>6}{:>14}{:>14}{:>12}\n", "name", "GPU", "compute", "SMs", "threads/SM",
              "shared/block", "memory");

@@ -59,8 +59,13 @@ int parse_and_run(int argc, char** argv) {
       "estimated ones. docs/guide/explain.md says how to read a report.");
 
   cli::RunOptions run;
-  CLI::App* run_command = app.add_subcommand("run", "run a program on the CPU device");
+  CLI::App* run_command = app.add_subcommand("run", "run a program on a GPU, or on the CPU device");
   add_run_options(*run_command, run);
+  run_command
+      ->add_option("--device", run.device,
+                   "where programs run that name no device: cpu, cuda:0 ... (default: a GPU when there is one and no "
+                   "other option needs the CPU device)")
+      ->type_name("NAME");
   run_command->add_flag("--time", run.time,
                         "when the program ends, print what its launches and kernels took, and its wall time");
   run_command->add_option("--time-json", run.time_json_file, "the same, and write the times as JSON to this file")

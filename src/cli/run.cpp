@@ -17,6 +17,7 @@ namespace {
 
 std::map<std::string, std::string> environment_of(const RunOptions& options) {
   std::map<std::string, std::string> environment;
+  if (!options.device.empty()) environment["WARPLOOM_DEVICE"] = options.device;
   if (!options.gpu.empty()) environment["WARPLOOM_PROFILE"] = options.gpu;
   if (options.threads != 0) environment["WARPLOOM_THREADS"] = std::to_string(options.threads);
   if (options.deterministic) environment["WARPLOOM_DETERMINISTIC"] = "1";

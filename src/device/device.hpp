@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "device/queue.hpp"
 #include "isa/profile.hpp"
 #include "isa/ref/texture.hpp"
 #include "observe/facts.hpp"
@@ -104,8 +105,21 @@ class Device {
  public:
   virtual ~Device() = default;
   [[nodiscard]] virtual const isa::GpuProfile& profile() const = 0;
-  // Launches and copies that can usefully run at the same time.
+  // A GPU, not one that is modelled.
+  [[nodiscard]] virtual bool is_hardware() const { return false; }
+  // Launches and copies that can usefully run at the same time on threads of the host's.
   [[nodiscard]] virtual unsigned concurrency() const { return 2; }
+  // The queue of a stream; null where the host runs the work. Queues keep CUDA's order between the legacy default
+  // stream and others themselves.
+  struct QueueOptions {
+    bool legacy = false;  // of the legacy default stream
+    bool blocking = true;
+    int priority = 0;
+  };
+  virtual Result<std::unique_ptr<Queue>> make_queue(const QueueOptions& options) {
+    (void)options;
+    return std::unique_ptr<Queue>();
+  }
 
   virtual Result<void*> allocate(std::size_t bytes) = 0;  // 256-byte aligned
   virtual Result<void> release(void* address) = 0;
@@ -200,6 +214,9 @@ class Device {
   virtual void destroy_texture(std::uint64_t handle) { (void)handle; }
   virtual void forget_textures() {}  // destroys all
 
+  // After everything made on the device has been released, or could not be: makes it usable again.
+  virtual Result<void> reset() { return {}; }
+
   virtual Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) = 0;
   // Links modules that refer to each other, and loads the result.
   virtual Result<std::shared_ptr<Module>> load_linked(std::vector<PtxText> texts, std::string name) {
@@ -268,5 +285,13 @@ struct CpuOptions {
   DumpOptions dump{};
 };
 Result<std::unique_ptr<Device>> open_cpu(const CpuOptions& options);
+
+struct CudaOptions {
+  unsigned number = 0;  // as the driver counts
+};
+// A GPU, through the driver that is installed; invalid_device when there is none.
+Result<std::unique_ptr<Device>> open_cuda(const CudaOptions& options);
+// 0 without a driver.
+unsigned cuda_device_count();
 
 }  // namespace warploom::device

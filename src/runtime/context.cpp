@@ -46,7 +46,9 @@ Context::Context(std::unique_ptr<device::Device> device, PendingReleases::Limits
       memory_releases_(device_->free_bytes(), limits),
       object_releases_(device_->free_bytes(), limits) {
   current_ = default_pool_ = std::make_shared<Pool>(*device_, known_, Pool::Policy{});
-  default_ = std::make_shared<Stream>(*this, true, 0, true);
+  auto queue = device_->make_queue({.legacy = true});
+  if (!queue) record_error(std::move(queue.error()));
+  default_ = std::make_shared<Stream>(*this, true, 0, true, queue ? std::move(*queue) : nullptr);
   streams_.push_back(default_);
 }
 
@@ -78,7 +80,9 @@ void Context::close_all() {
 
 Result<std::shared_ptr<Stream>> Context::make_stream(bool blocking, int priority) {
   WL_TRY(usable());
-  auto stream = std::make_shared<Stream>(*this, blocking, priority);
+  auto queue = device_->make_queue({.blocking = blocking, .priority = priority});
+  if (!queue) return std::move(queue.error());
+  auto stream = std::make_shared<Stream>(*this, blocking, priority, false, std::move(*queue));
   std::vector<std::shared_ptr<Stream>> finished;
   {
     const std::lock_guard lock(streams_mutex_);
@@ -116,6 +120,7 @@ void Context::add_pending(std::vector<Ticket>& tickets) const {
 
 // The rules of the legacy default stream.
 void Context::add_default_order(const std::shared_ptr<Stream>& stream, std::vector<Ticket>& after) const {
+  if (stream->has_queue()) return;
   if (stream == default_) {
     if (blocking_items_.load(std::memory_order_relaxed) != 0) {
       const std::lock_guard lock(streams_mutex_);
@@ -187,7 +192,8 @@ void Context::execute(const Item& item) {
   if (poisoned_.load(std::memory_order_acquire) && !item.always) return;
   auto result = item.kernel != nullptr ? device_->run_checked(*item.kernel, item.launch)
                 : item.graph           ? item.graph->run(helpers_, static_cast<const EventRecords*>(item.keep.get()))
-                                       : item.work();
+                : item.any_thread      ? item.work()
+                                       : run_host_work(item.work);
   if (!result) record_error(std::move(result.error()));
 }
 
@@ -243,6 +249,7 @@ Result<void> Context::reset() {
   device_->forget_textures();
   for (const auto& pool : pools()) pool->clear();
   set_current_pool(default_pool_);
+  WL_TRY(device_->reset());
   const std::lock_guard lock(error_mutex_);
   sticky_.reset();
   pending_.reset();

@@ -99,7 +99,7 @@ Result<void> Context::launch(const std::shared_ptr<Stream>& stream, GraphInstanc
   graph.last = {stream, position};
   // The events have been reached when the graph has ended.
   for (std::size_t i = 0; i < graph.run->recorded().size(); ++i) {
-    (*records)[i]->ticket = graph.last;
+    (*records)[i]->set_ticket(graph.last);
     graph.run->recorded()[i]->set((*records)[i]);
   }
   return {};

@@ -16,16 +16,27 @@ Result<void> Event::record(Context& context, const std::shared_ptr<Stream>& stre
     if (*captured) return {};
   }
   auto record = std::make_shared<Record>();
-  auto ticket = context.submit(stream,
-                               [record]() -> Result<void> {
-                                 record->time = std::chrono::steady_clock::now();
-                                 return {};
-                               },
-                               {}, {.always = true});
+  auto ticket = context.submit(stream, [record] { return record->reach(); }, {}, {.always = true});
   if (!ticket) return std::move(ticket.error());
-  record->ticket = std::move(*ticket);
+  record->set_ticket(std::move(*ticket));
   set(std::move(record));
   return {};
+}
+
+Result<void> Event::Record::reach() {
+  if (device::Queue* queue = device::Queue::current()) {
+    auto made = queue->mark();
+    if (!made) return std::move(made.error());
+    mark_ = std::move(*made);
+    return {};
+  }
+  time = std::chrono::steady_clock::now();
+  return {};
+}
+
+void Event::Record::set_ticket(Ticket reached) {
+  ticket = std::move(reached);
+  ticket.mark = mark_;
 }
 
 void Event::set(std::shared_ptr<const Record> record) {
@@ -85,6 +96,7 @@ Result<double> Event::elapsed_ms(const Event& start, const Event& end) {
       return diag;
     }
   }
+  if (first->ticket.mark && second->ticket.mark) return second->ticket.mark->ms_since(*first->ticket.mark);
   return std::chrono::duration<double, std::milli>(second->time - first->time).count();
 }
 

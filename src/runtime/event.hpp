@@ -19,6 +19,12 @@ class Event {
   struct Record {
     Ticket ticket;
     std::chrono::steady_clock::time_point time;  // written by the worker, read once the ticket is done
+    // Says that the stream has come here: called in the order of the stream.
+    Result<void> reach();
+    void set_ticket(Ticket reached);
+
+   private:
+    std::shared_ptr<device::Mark> mark_;  // written by reach()
   };
   // A record in a stream that was being captured: nodes of its graph.
   struct Captured {

@@ -97,6 +97,7 @@ class GraphRun {
     std::size_t count = 0;
     std::vector<std::byte> element;
     Work work;
+    bool host = false;  // the work is a host function
     std::shared_ptr<const void> keep;
     std::size_t record = 0;  // number of the event that it records, from 1 on
     std::int32_t priority = 0;

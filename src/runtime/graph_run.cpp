@@ -22,6 +22,7 @@ Result<std::shared_ptr<const GraphRun::Step>> GraphRun::make_step(device::Device
   step->count = operation.count;
   step->element = operation.element;
   step->work = operation.work;
+  step->host = operation.kind == NodeKind::host;
   step->keep = operation.keep;
   step->record = record;
   step->priority = operation.launch.priority;
@@ -164,11 +165,9 @@ Result<std::shared_ptr<const GraphRun>> GraphRun::with(Node node, const Operatio
 
 Result<void> GraphRun::run_step(const Step& step, const EventRecords* records) const {
   if (step.kernel) return step.kernel->run();
+  if (step.host) return run_host_work(step.work);
   if (step.work) return step.work();
-  if (step.record != 0) {
-    (*records)[step.record - 1]->time = std::chrono::steady_clock::now();
-    return {};
-  }
+  if (step.record != 0) return (*records)[step.record - 1]->reach();
   if (step.from != nullptr) return device_->copy(step.to, step.from, step.count);
   if (step.count != 0) return device_->fill(step.to, step.element.data(), step.element.size(), step.count);
   return {};

@@ -28,9 +28,17 @@ bool on_worker_thread() { return is_worker; }
 AsWorker::AsWorker() : before_(is_worker) { is_worker = true; }
 AsWorker::~AsWorker() { is_worker = before_; }
 
-bool Ticket::done() const { return !stream || stream->done(position); }
+bool Ticket::done() const {
+  if (!mark) return !stream || stream->done(position);
+  auto reached = mark->reached();
+  if (reached) return *reached;
+  if (stream) stream->report(std::move(reached.error()));
+  return true;
+}
 
 void Ticket::wait() const {
+  // The stream reports what has gone wrong.
+  if (mark && mark->wait()) return;
   if (stream) stream->wait(position);
 }
 
@@ -51,15 +59,17 @@ Stream::Producing::Producing(Stream& stream) : stream_(stream) {
   }
 }
 
-Stream::Stream(Context& context, bool blocking, int priority, bool is_default)
+Stream::Stream(Context& context, bool blocking, int priority, bool is_default, std::unique_ptr<device::Queue> queue)
     : context_(context),
       handle_(is_default ? 1 : next_handle()),
       blocking_(blocking),
       counted_(blocking && !is_default),
       priority_(priority),
+      queue_(std::move(queue)),
       segments_(std::make_unique<Segment>()) {
   filling_ = running_ = segments_.get();
   filling_->last = kSegment;
+  if (queue_) queue_->report_to([&context](Diag diag) { context.report(std::move(diag)); });
 }
 
 Stream::~Stream() {
@@ -179,6 +189,10 @@ void Stream::drive(std::uint64_t until, bool by_worker) {
 }
 
 void Stream::wait(std::uint64_t position) {
+  if (queue_) {
+    wait_for_queue(position);
+    return;
+  }
   // A worker leaves the work of other streams to their own threads.
   const bool helps = !is_worker;
   for (Spin spin;;) {

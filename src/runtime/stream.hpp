@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -24,6 +26,7 @@ using Work = std::function<Result<void>()>;
 struct Ticket {
   std::shared_ptr<Stream> stream;
   std::uint64_t position = 0;
+  std::shared_ptr<device::Mark> mark{};  // of the position exactly, where the device has queues
 
   [[nodiscard]] bool done() const;
   void wait() const;
@@ -44,11 +47,13 @@ struct Item {
   void clear();
 };
 
-// Anyone may push and wait. An item is run by the thread that holds the stream's `driving_` flag: its worker, or a
+// Anyone may push and wait. Where the device has queues, an item goes to the stream's queue at once, in the thread that
+// pushes it; everything else here is for devices whose work the host runs.
+// An item is run by the thread that holds the stream's `driving_` flag: its worker, or a
 // thread that waits for the item and would sleep otherwise.
 class Stream {
  public:
-  Stream(Context& context, bool blocking, int priority, bool is_default = false);
+  Stream(Context& context, bool blocking, int priority, bool is_default, std::unique_ptr<device::Queue> queue);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -57,11 +62,14 @@ class Stream {
   [[nodiscard]] std::uint64_t handle() const { return handle_; }
   [[nodiscard]] bool blocking() const { return blocking_; }
   [[nodiscard]] int priority() const { return priority_; }
+  // To the context; an error that work met on its way.
+  void report(Diag diag) const;
+  [[nodiscard]] bool has_queue() const { return queue_ != nullptr; }
 
   // Position of the last item submitted.
   [[nodiscard]] std::uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
   [[nodiscard]] bool done(std::uint64_t position) const {
-    return completed_.load(std::memory_order_acquire) >= position;
+    return completed_.load(std::memory_order_acquire) >= position || (queue_ && queue_reached(position));
   }
   void wait(std::uint64_t position);
 
@@ -69,6 +77,12 @@ class Stream {
   // wait for it, and no worker is woken.
   template <class Fill>
   std::uint64_t push(bool wake, Fill&& fill) {
+    if (queue_) {
+      const Producing producing(*this);
+      if (closed_.load(std::memory_order_relaxed)) return 0;
+      fill(queued_);
+      return send(queued_);
+    }
     make_room();
     std::uint64_t position = 0;
     {
@@ -110,6 +124,14 @@ class Stream {
     Stream& stream_;
   };
 
+  // Hands an item to the queue; its position.
+  std::uint64_t send(Item& item);
+  void send_after(const Ticket& ticket);
+  [[nodiscard]] bool queue_reached(std::uint64_t position) const;
+  // A mark at the position, or after it.
+  Result<std::shared_ptr<device::Mark>> mark_for(std::uint64_t position);
+  void wait_for_queue(std::uint64_t position);
+
   void make_room();
   Item& next_place() { return filling_->items[tail_.load(std::memory_order_relaxed) % kSegment]; }
   std::uint64_t publish(bool wake);
@@ -129,6 +151,11 @@ class Stream {
   const bool counted_;  // its items hold up the default stream
   const int priority_;
 
+  const std::unique_ptr<device::Queue> queue_;
+  Item queued_;  // used again and again, under producing_
+  mutable std::mutex marks_mutex_;
+  mutable std::deque<std::pair<std::uint64_t, std::shared_ptr<device::Mark>>> marks_;  // by position
+
   // Of those who push, under producing_.
   alignas(64) std::atomic_flag producing_;
   Segment* filling_;
@@ -140,7 +167,7 @@ class Stream {
   // Of the thread that drives.
   alignas(64) std::atomic<bool> driving_{false};
   Segment* running_;
-  std::atomic<std::uint64_t> completed_{0};
+  mutable std::atomic<std::uint64_t> completed_{0};
   std::atomic<std::uint64_t> for_worker_{0};  // position of an item that another thread found it may not run
 
   // Those who sleep: a sleeper says so and looks again; who changes something looks for sleepers afterwards.
@@ -149,6 +176,9 @@ class Stream {
   std::atomic<std::uint32_t> advanced_{0};            // changes when completed_ does and someone waits
   std::atomic<bool> closed_{false};
 };
+
+// Runs a host function, or queues it when the device has queues.
+Result<void> run_host_work(const Work& work);
 
 // True on a worker thread and in work that another thread runs for it: waiting for the device there could wait for
 // itself.

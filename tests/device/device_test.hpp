@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <span>
@@ -20,16 +22,19 @@
 
 namespace device_test {
 
-// The PTX of a kernel file, compiled once for each process.
+// The PTX of a kernel file, compiled once for each process; a copy is left in the folder that WARPLOOM_TEST_PTX names,
+// or taken from there, for machines without a compiler.
 inline const std::string& ptx_of(const std::string& file) {
   static std::map<std::string, std::string> cache;
   std::string& ptx = cache[file];
-  if (ptx.empty()) {
-    auto compiled = warploom::frontend::compile_cuda_file(std::string(WARPLOOM_TEST_DATA) + "/" + file);
-    if (!compiled) throw std::runtime_error(compiled.error().to_string());
-    ptx = *compiled;
-  }
-  return ptx;
+  if (!ptx.empty()) return ptx;
+  const char* folder = std::getenv("WARPLOOM_TEST_PTX");
+  const std::string copy = folder == nullptr ? "" : std::string(folder) + "/" + file + ".ptx";
+  if (std::ifstream in(copy); in) return ptx.assign(std::istreambuf_iterator<char>(in), {});
+  auto compiled = warploom::frontend::compile_cuda_file(std::string(WARPLOOM_TEST_DATA) + "/" + file);
+  if (!compiled) throw std::runtime_error(compiled.error().to_string());
+  if (folder != nullptr) std::ofstream(copy) << *compiled;
+  return ptx = *compiled;
 }
 
 enum class Code {
@@ -38,7 +43,19 @@ enum class Code {
   cached,       // what the same test compiled before
   interpreted,  // by the interpreter alone
   mixed,        // by the interpreter and compiled code by turns
+  hardware,     // by the GPU that WARPLOOM_TEST_DEVICE names
 };
+
+// The ways of the CPU device, or the GPU alone.
+inline std::vector<Code> ways() {
+  if (std::getenv("WARPLOOM_TEST_DEVICE") != nullptr) return {Code::hardware};
+  return {Code::optimised, Code::unoptimised, Code::cached, Code::interpreted, Code::mixed};
+}
+
+inline warploom::Device open_device(Code code) {
+  if (code == Code::hardware) return warploom::Device::open(std::getenv("WARPLOOM_TEST_DEVICE"));
+  return warploom::Device::open("cpu", {.threads = 2, .unoptimised = code == Code::unoptimised});
+}
 
 // Folders of the disk cache, one for each test; they go at the end of the process.
 class CacheFolders {
@@ -77,7 +94,7 @@ class DeviceTest : public testing::TestWithParam<Code> {
   explicit DeviceTest(const char* file)
       : known_(CacheFolders::use(GetParam())),
         before_(warploom::code_cache::statistics()),
-        device(warploom::Device::open("cpu", {.threads = 2, .unoptimised = GetParam() == Code::unoptimised})),
+        device(open_device(GetParam())),
         module(device.load_ptx(ptx_of(file), file)),
         file_(file) {}
 
@@ -114,21 +131,17 @@ class DeviceTest : public testing::TestWithParam<Code> {
 };
 
 inline std::string instance_name(const testing::TestParamInfo<Code>& instance) {
-  static constexpr const char* kNames[] = {"optimised", "unoptimised", "cached", "interpreted", "mixed"};
+  static constexpr const char* kNames[] = {"optimised", "unoptimised", "cached", "interpreted", "mixed", "hardware"};
   return kNames[static_cast<int>(instance.param)];
 }
 
 // Declares the fixture of one kernel file and its instances, in this order for each test.
-#define DEVICE_TEST_FILE(fixture, file)                                                                        \
-  class fixture : public device_test::DeviceTest {                                                             \
-   protected:                                                                                                  \
-    fixture() : DeviceTest(file) {}                                                                            \
-  };                                                                                                           \
-  INSTANTIATE_TEST_SUITE_P(                                                                                    \
-      Device, fixture,                                                                                         \
-      testing::Values(device_test::Code::optimised, device_test::Code::unoptimised, device_test::Code::cached, \
-                      device_test::Code::interpreted, device_test::Code::mixed),                               \
-      device_test::instance_name)
+#define DEVICE_TEST_FILE(fixture, file)            \
+  class fixture : public device_test::DeviceTest { \
+   protected:                                      \
+    fixture() : DeviceTest(file) {}                \
+  };                                               \
+  INSTANTIATE_TEST_SUITE_P(Device, fixture, testing::ValuesIn(device_test::ways()), device_test::instance_name)
 
 // Reproducible numbers that use all 32 bits.
 inline std::vector<std::uint32_t> random_words(std::size_t count, std::uint32_t seed = 1) {

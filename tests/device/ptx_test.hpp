@@ -7,9 +7,7 @@ namespace device_test {
 
 class PtxTest : public testing::TestWithParam<Code> {
  protected:
-  PtxTest()
-      : known_(CacheFolders::use(GetParam())),
-        device(warploom::Device::open("cpu", {.threads = 2, .unoptimised = GetParam() == Code::unoptimised})) {}
+  PtxTest() : known_(CacheFolders::use(GetParam())), device(open_device(GetParam())) {}
 
   // A module with one kernel `k(.param .u64 out, .param .u64 in, .param .u32 n)`: %rd1 is out, %rd2 in, %r1 n, %r2
   // %tid.x, %rd3 the thread's element of out, counted over the grid.
@@ -53,11 +51,7 @@ class PtxTest : public testing::TestWithParam<Code> {
   warploom::Device device;
 };
 
-#define PTX_TEST_MODES(fixture)                                                                                \
-  INSTANTIATE_TEST_SUITE_P(                                                                                    \
-      Device, fixture,                                                                                         \
-      testing::Values(device_test::Code::optimised, device_test::Code::unoptimised, device_test::Code::cached, \
-                      device_test::Code::interpreted, device_test::Code::mixed),                               \
-      device_test::instance_name)
+#define PTX_TEST_MODES(fixture) \
+  INSTANTIATE_TEST_SUITE_P(Device, fixture, testing::ValuesIn(device_test::ways()), device_test::instance_name)
 
 }  // namespace device_test

@@ -1,6 +1,7 @@
 // Launches: checks against the profile, the grid over the workers, counters to observers.
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/launch_clock.hpp"
+#include "device/launch_checks.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -37,23 +38,6 @@ std::uint64_t cache_bytes() {
     return l3 > 0 ? static_cast<std::uint64_t>(l3) : l2 > 0 ? static_cast<std::uint64_t>(l2) : usual;
   }();
   return bytes;
-}
-
-Diag launch_error(ErrorId id, const Kernel& kernel, std::string what, std::string remedy) {
-  Diag d;
-  d.id = id;
-  d.what = std::move(what);
-  d.where = "launch of kernel " + kernel.name();
-  d.remedy = std::move(remedy);
-  return d;
-}
-
-// Of a launch; all ones when it has none.
-std::array<std::uint32_t, 3> cluster_of(const Launch& launch, const ptx::Function& kernel) {
-  if (launch.cluster[0] != 0) return launch.cluster;
-  const ptx::Dim3& d = kernel.reqnctapercluster;
-  if (d.x == 0) return {1, 1, 1};
-  return {d.x, std::max(1U, d.y), std::max(1U, d.z)};
 }
 
 // From the raw counters of all workers to counts by site.
@@ -221,96 +205,12 @@ Result<void> CpuDevice::copy(void* to, const void* from, std::size_t bytes) {
 
 Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {
   auto& kernel = static_cast<CpuKernel&>(kernel_);
-  static constexpr const char* kAxis[] = {"x", "y", "z"};
-  std::uint64_t threads = 1;
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (launch.grid[i] == 0 || launch.grid[i] > profile_.max_grid[i])
-      return launch_error(
-          ErrorId::launch_dimensions, kernel,
-          fmt::format("grid.{} is {}, the device takes 1 to {}", kAxis[i], launch.grid[i], profile_.max_grid[i]),
-          "choose a grid within the limits");
-    if (launch.block[i] == 0 || launch.block[i] > profile_.max_block[i])
-      return launch_error(
-          ErrorId::launch_dimensions, kernel,
-          fmt::format("block.{} is {}, the device takes 1 to {}", kAxis[i], launch.block[i], profile_.max_block[i]),
-          "choose a block within the limits");
-    threads *= launch.block[i];
-  }
-  if (threads > profile_.max_threads_per_block)
-    return launch_error(ErrorId::launch_dimensions, kernel,
-                        fmt::format("a block of {} threads is larger than {}", threads, profile_.max_threads_per_block),
-                        "use smaller blocks and a larger grid");
-  const ptx::Function& f = kernel.declaration();
-  if (f.reqntid.x != 0 && (launch.block[0] != f.reqntid.x || launch.block[1] != std::max(1U, f.reqntid.y) ||
-                           launch.block[2] != std::max(1U, f.reqntid.z)))
-    return launch_error(ErrorId::launch_dimensions, kernel,
-                        fmt::format("the kernel is made for blocks of ({},{},{}) threads", f.reqntid.x,
-                                    std::max(1U, f.reqntid.y), std::max(1U, f.reqntid.z)),
-                        "launch it with that block");
-  if (f.maxntid.x != 0 && threads > std::uint64_t{f.maxntid.x} * std::max(1U, f.maxntid.y) * std::max(1U, f.maxntid.z))
-    return launch_error(ErrorId::launch_resources, kernel,
-                        fmt::format("a block of {} threads is larger than the kernel's launch bounds of {}", threads,
-                                    std::uint64_t{f.maxntid.x} * std::max(1U, f.maxntid.y) * std::max(1U, f.maxntid.z)),
-                        "launch smaller blocks or raise __launch_bounds__");
-  const std::array<std::uint32_t, 3> cluster = cluster_of(launch, f);
-  constexpr std::uint64_t most_blocks = 16;
-  std::uint64_t cluster_blocks = 1;
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (cluster[i] == 0 || launch.grid[i] % cluster[i] != 0)
-      return launch_error(ErrorId::launch_dimensions, kernel,
-                          fmt::format("cluster.{} is {}, grid.{} is {}, which is no multiple of it", kAxis[i],
-                                      cluster[i], kAxis[i], launch.grid[i]),
-                          "make the grid of whole clusters");
-    cluster_blocks *= cluster[i];
-  }
-  const bool required = f.reqnctapercluster.x != 0;
-  if (required && launch.cluster[0] != 0 && launch.cluster != cluster_of({}, f))
-    return launch_error(ErrorId::launch_dimensions, kernel,
-                        fmt::format("the kernel is made for clusters of ({},{},{}) blocks", f.reqnctapercluster.x,
-                                    std::max(1U, f.reqnctapercluster.y), std::max(1U, f.reqnctapercluster.z)),
-                        "launch it with that cluster, or with none");
-  if (f.explicit_cluster && !required && launch.cluster[0] == 0)
-    return launch_error(ErrorId::launch_dimensions, kernel, "the kernel needs a launch with clusters",
-                        "say how many blocks a cluster has");
-  if (cluster_blocks > most_blocks || (f.maxclusterrank != 0 && cluster_blocks > f.maxclusterrank))
-    return launch_error(
-        ErrorId::launch_dimensions, kernel,
-        fmt::format("a cluster of {} blocks, at most {} are possible", cluster_blocks,
-                    f.maxclusterrank != 0 ? std::min<std::uint64_t>(f.maxclusterrank, most_blocks) : most_blocks),
-        "use smaller clusters");
-  if (launch.params.size() != kernel.param_bytes())
-    return launch_error(
-        ErrorId::launch_arguments, kernel,
-        fmt::format("{} bytes of arguments, the kernel takes {}", launch.params.size(), kernel.param_bytes()),
-        "pass every parameter with its own type");
+  WL_TRY(check_shape(profile_, kernel.declaration(), launch));
   auto function = kernel.function();
   if (!function) return std::move(function.error());
   auto shared = kernel.shared_bytes(launch.shared_bytes);
   if (!shared) return std::move(shared.error());
-  if ((*function)->shared_bytes > profile_.static_shared_limit)
-    return launch_error(ErrorId::launch_resources, kernel,
-                        fmt::format("{} bytes of static shared memory, the limit is {}", (*function)->shared_bytes,
-                                    profile_.static_shared_limit),
-                        "use dynamic shared memory for more");
-  if (*shared > profile_.shared_per_block)
-    return launch_error(
-        ErrorId::launch_resources, kernel,
-        fmt::format("{} bytes of shared memory ({} static, {} dynamic), {} has {} for a block", *shared,
-                    (*function)->shared_bytes, launch.shared_bytes, profile_.title, profile_.shared_per_block),
-        "use smaller tiles");
-  if (launch.cooperative) {
-    const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-    const std::uint64_t warps = (threads + 31) / 32;
-    std::uint64_t per_sm = std::min<std::uint64_t>(profile_.blocks_per_sm, profile_.threads_per_sm / (warps * 32));
-    if (*shared != 0)
-      per_sm = std::min<std::uint64_t>(per_sm, profile_.shared_per_sm / (*shared + profile_.reserved_shared_per_block));
-    if (blocks > per_sm * profile_.sm_count)
-      return launch_error(ErrorId::cooperative_too_large, kernel,
-                          fmt::format("{} blocks must be resident together, {} holds {}", blocks, profile_.title,
-                                      per_sm * profile_.sm_count),
-                          "launch fewer blocks and loop over the data");
-  }
-  return {};
+  return check_resources(profile_, kernel.declaration(), launch, {(*function)->shared_bytes, *shared});
 }
 
 Result<void> CpuDevice::run(Kernel& kernel, const Launch& launch) {

@@ -140,6 +140,7 @@ void open_way(std::string_view way) {
   setenv("WARPLOOM_CACHE", "0", 1);
 }
 Device device_of(std::string_view way) {
+  if (way == "hardware") return Device::open(std::getenv("WARPLOOM_TEST_DEVICE"));
   open_way(way);
   return Device::open("cpu", {.threads = 1, .unoptimised = way == "unoptimised"});
 }
@@ -147,7 +148,11 @@ Device device_of(std::string_view way) {
 std::string ptx_of(const std::vector<random_kernels::Kernel>& kernels, unsigned optimisation) {
   std::string text = random_kernels::cuda_prelude();
   for (const random_kernels::Kernel& k : kernels) text += random_kernels::cuda_text(k);
-  auto ptx = frontend::compile_cuda_source(text, "random.cu", {.lineinfo = false, .optimisation = optimisation});
+  // WARPLOOM_RANDOM_COMPILER=nvcc: the test then needs no clang.
+  const char* compiler = std::getenv("WARPLOOM_RANDOM_COMPILER");
+  const bool nvcc = compiler != nullptr && compiler == std::string_view("nvcc");
+  auto ptx = frontend::compile_cuda_source(text, "random.cu",
+                                           {.lineinfo = false, .optimisation = optimisation, .use_nvcc = nvcc});
   if (!ptx) throw std::runtime_error(ptx.error().to_string());
   return *ptx;
 }
@@ -214,6 +219,8 @@ TEST(RandomKernels, ManyAgreeInEveryWayOfRunningThem) {
   const char* folder = std::getenv("WARPLOOM_RANDOM_WRITE");
   std::optional<Writer> writer;
   if (folder != nullptr) writer.emplace(folder);
+  std::vector<std::string_view> ways{"optimised", "unoptimised", "interpreter", "mixed"};
+  if (std::getenv("WARPLOOM_TEST_DEVICE") != nullptr) ways.push_back("hardware");
   std::uint64_t launches = 0, wrong = 0;
   for (std::uint64_t begin = first; begin < first + count; begin += kModule) {
     const auto optimisation = static_cast<unsigned>(3 - begin / kModule % 3);
@@ -222,15 +229,15 @@ TEST(RandomKernels, ManyAgreeInEveryWayOfRunningThem) {
       kernels.push_back(one_of_many(seed));
     const std::string ptx = ptx_of(kernels, optimisation);
     if (writer) writer->module(begin, ptx);
-    for (const char* const way : {"optimised", "unoptimised", "interpreter", "mixed"}) {
-      if (way == std::string_view("mixed") && count > 100 && begin / kModule % 4 != 0) continue;
+    for (const std::string_view way : ways) {
+      if (way == "mixed" && count > 100 && begin / kModule % 4 != 0) continue;
       const Device device = device_of(way);
       const Module module = device.load_ptx(ptx, "random.ptx");
       for (std::size_t k = 0; k < kernels.size(); ++k) {
         for (std::uint64_t n = 0; n < 2; ++n) {
           const Launch l = launch_of(begin + k, n);
           if (writer) {
-            if (way == std::string_view("optimised")) writer->launch(kernels[k], l);
+            if (way == "optimised") writer->launch(kernels[k], l);
             continue;
           }
           ++launches;

@@ -1,0 +1,136 @@
+// Kernels of the GPU benchmark: sizes, grids and blocks stand in main.cpp.
+
+__global__ void empty() {}
+
+__global__ void take_three(float*, float*, float*) {}
+
+__global__ void vector_add(const float4* a, const float4* b, float4* c, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float4 x = a[i], y = b[i];
+  c[i] = make_float4(x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w);
+}
+
+__global__ void copy_floats(const float4* in, float4* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
+
+// Blocks of 32 x 8 threads, tiles of 32 x 32.
+__global__ void transpose(const float* in, float* out, int n) {
+  __shared__ float tile[32][33];
+  const int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * 32, y = blockIdx.y * 32;
+  for (int j = 0; j < 32; j += 8) tile[ty + j][tx] = in[(size_t)(y + ty + j) * n + x + tx];
+  __syncthreads();
+  for (int j = 0; j < 32; j += 8) out[(size_t)(x + ty + j) * n + y + tx] = tile[tx][ty + j];
+}
+
+__device__ float over_block(float value, bool largest) {
+  __shared__ float parts[32];
+  const auto join = [&](float a, float b) { return largest ? fmaxf(a, b) : a + b; };
+  for (int step = 16; step > 0; step /= 2) value = join(value, __shfl_xor_sync(0xFFFFFFFF, value, step));
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  __syncthreads();
+  if (lane == 0) parts[warp] = value;
+  __syncthreads();
+  value = parts[lane < warps ? lane : 0];
+  if (!largest && lane >= warps) value = 0;
+  for (int step = 16; step > 0; step /= 2) value = join(value, __shfl_xor_sync(0xFFFFFFFF, value, step));
+  return value;
+}
+
+// A block of 256 threads for each row of 4096, which stays in registers.
+__global__ void softmax(const float4* in, float4* out) {
+  const size_t row = blockIdx.x * (size_t)1024;
+  float4 v[4];
+  float largest = -INFINITY;
+  for (int k = 0; k < 4; ++k) {
+    v[k] = in[row + k * 256 + threadIdx.x];
+    largest = fmaxf(largest, fmaxf(fmaxf(v[k].x, v[k].y), fmaxf(v[k].z, v[k].w)));
+  }
+  largest = over_block(largest, true);
+  float sum = 0;
+  for (int k = 0; k < 4; ++k) {
+    v[k] = make_float4(__expf(v[k].x - largest), __expf(v[k].y - largest), __expf(v[k].z - largest),
+                       __expf(v[k].w - largest));
+    sum += v[k].x + v[k].y + v[k].z + v[k].w;
+  }
+  const float scale = 1.0f / over_block(sum, false);
+  for (int k = 0; k < 4; ++k)
+    out[row + k * 256 + threadIdx.x] = make_float4(v[k].x * scale, v[k].y * scale, v[k].z * scale, v[k].w * scale);
+}
+
+__global__ void matmul_tiled16(const float* a, const float* b, float* c, int n) {
+  __shared__ float as[16][16], bs[16][16];
+  const int tx = threadIdx.x, ty = threadIdx.y, col = blockIdx.x * 16 + tx, row = blockIdx.y * 16 + ty;
+  float sum = 0;
+  for (int k0 = 0; k0 < n; k0 += 16) {
+    as[ty][tx] = a[row * n + k0 + tx];
+    bs[ty][tx] = b[(k0 + ty) * n + col];
+    __syncthreads();
+    for (int k = 0; k < 16; ++k) sum += as[ty][k] * bs[k][tx];
+    __syncthreads();
+  }
+  c[row * n + col] = sum;
+}
+
+// 256 threads compute 128 x 128 elements, each 8 x 8 of them: two by two quarters of 4 x 4. The next step's tiles are
+// on their way through registers while this one's are multiplied. n is a multiple of 128.
+__global__ void __launch_bounds__(256, 2) matmul_best(const float* __restrict__ a, const float* __restrict__ b,
+                                                      float* __restrict__ c, int n) {
+  constexpr int kDepth = 16;
+  __shared__ float as[2][kDepth][128 + 4], bs[2][kDepth][128];
+  const int t = threadIdx.x, warp = t / 32, lane = t % 32;
+  // A warp computes 64 x 32: its lanes form 8 x 4.
+  const int row = warp / 4 * 64 + lane / 4 * 4, col = warp % 4 * 32 + lane % 4 * 4;
+  const int a_row = t / 4, a_col = t % 4 * 4, b_row = t / 32, b_col = t % 32 * 4;
+  const float* a_in = a + (size_t)(blockIdx.y * 128 + a_row) * n + a_col;
+  const float* b_in = b + (size_t)b_row * n + blockIdx.x * 128 + b_col;
+  float4 a_next[2], b_next[2];
+  const auto fetch = [&] {
+    for (int i = 0; i < 2; ++i) {
+      a_next[i] = *(const float4*)(a_in + (size_t)i * 64 * n);
+      b_next[i] = *(const float4*)(b_in + (size_t)i * 8 * n);
+    }
+    a_in += kDepth;
+    b_in += (size_t)kDepth * n;
+  };
+  const auto keep = [&](int half) {
+    for (int i = 0; i < 2; ++i) {
+      as[half][a_col + 0][a_row + i * 64] = a_next[i].x;
+      as[half][a_col + 1][a_row + i * 64] = a_next[i].y;
+      as[half][a_col + 2][a_row + i * 64] = a_next[i].z;
+      as[half][a_col + 3][a_row + i * 64] = a_next[i].w;
+      *(float4*)&bs[half][b_row + i * 8][b_col] = b_next[i];
+    }
+  };
+  float sum[8][8] = {};
+  fetch();
+  keep(0);
+  __syncthreads();
+  for (int k0 = 0, half = 0; k0 < n; k0 += kDepth, half ^= 1) {
+    const bool more = k0 + kDepth < n;
+    if (more) fetch();
+#pragma unroll
+    for (int k = 0; k < kDepth; ++k) {
+      float p[8], q[8];
+      *(float4*)&p[0] = *(const float4*)&as[half][k][row];
+      *(float4*)&p[4] = *(const float4*)&as[half][k][row + 32];
+      *(float4*)&q[0] = *(const float4*)&bs[half][k][col];
+      *(float4*)&q[4] = *(const float4*)&bs[half][k][col + 16];
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+#pragma unroll
+        for (int j = 0; j < 8; ++j) sum[i][j] += p[i] * q[j];
+    }
+    if (more) keep(half ^ 1);
+    __syncthreads();
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const size_t at = (size_t)(blockIdx.y * 128 + row + i % 4 + i / 4 * 32) * n + blockIdx.x * 128 + col + j * 16;
+      *(float4*)(c + at) = make_float4(sum[i][j * 4], sum[i][j * 4 + 1], sum[i][j * 4 + 2], sum[i][j * 4 + 3]);
+    }
+}

@@ -1,0 +1,388 @@
+// Memory, copies and launches of the CUDA device.
+#include "device/cuda/cuda_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "device/launch_checks.hpp"
+#include "ir/flatten.hpp"
+#include "ptx/link.hpp"
+
+namespace warploom::device {
+namespace cuda {
+namespace {
+
+// CU_STREAM_NON_BLOCKING: the order between streams is the runtime's.
+constexpr unsigned kNonBlocking = 1;
+// CU_MEMHOSTREGISTER_PORTABLE and _DEVICEMAP.
+constexpr unsigned kMappedEverywhere = 1 | 2;
+
+DevicePointer pointer_of(const void* address) { return reinterpret_cast<DevicePointer>(address); }
+
+// The GPU's limits as its driver tells them; what no attribute tells is that of the nearest modelled GPU.
+Result<isa::GpuProfile> profile_of(const Driver& driver, DeviceNumber number) {
+  char title[256] = {};
+  std::size_t memory = 0;
+  Status status = driver.device_name(title, sizeof title - 1, number);
+  if (status == 0) status = driver.device_memory(&memory, number);
+  const auto ask = [&](DeviceAttribute which) {
+    int value = 0;
+    if (status == 0) status = driver.device_attribute(&value, which, number);
+    return static_cast<std::uint32_t>(value);
+  };
+  using enum DeviceAttribute;
+  const std::uint32_t sm = ask(compute_major) * 10 + ask(compute_minor);
+  isa::GpuProfile out;
+  for (const std::string& name : isa::profile_names()) {
+    auto modelled = isa::find_profile(name);
+    if (!modelled) return std::move(modelled.error());
+    const bool same = modelled->title == title;
+    if (same || (modelled->sm == sm && out.sm != sm)) out = *modelled;
+    if (same) break;
+  }
+  if (out.title != title) out.name = "cuda";
+  out.title = title;
+  out.sm = sm;
+  out.memory_bytes = memory;
+  out.sm_count = ask(multiprocessors);
+  out.max_threads_per_block = ask(max_threads_per_block);
+  out.max_block = {ask(max_block_x), ask(max_block_y), ask(max_block_z)};
+  out.max_grid = {ask(max_grid_x), ask(max_grid_y), ask(max_grid_z)};
+  out.static_shared_limit = ask(max_shared_per_block);
+  out.shared_per_block = ask(max_shared_per_block_optin);
+  out.shared_per_sm = ask(max_shared_per_multiprocessor);
+  out.reserved_shared_per_block = ask(reserved_shared_per_block);
+  out.registers_per_sm = ask(max_registers_per_multiprocessor);
+  out.threads_per_sm = ask(max_threads_per_multiprocessor);
+  out.blocks_per_sm = ask(max_blocks_per_multiprocessor);
+  if (status != 0) return driver_error(driver, status, "the GPU does not tell its limits");
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options) {
+  auto driver = find_driver();
+  if (!driver) return std::move(driver.error());
+  const Driver& d = **driver;
+  if (options.number >= static_cast<unsigned>(d.devices)) {
+    Diag diag;
+    diag.id = ErrorId::invalid_device;
+    diag.what = fmt::format("there is no GPU number {}: the driver has {}", options.number, d.devices);
+    diag.remedy = "count GPUs from 0; CUDA_VISIBLE_DEVICES may hide some";
+    return diag;
+  }
+  DeviceNumber number = 0;
+  if (const Status status = d.device_get(&number, static_cast<int>(options.number)); status != 0)
+    return driver_error(d, status, "the GPU cannot be opened");
+  auto profile = profile_of(d, number);
+  if (!profile) return std::move(profile.error());
+  std::unique_ptr<CudaDevice> device(new CudaDevice(d, number, *profile));
+  WL_TRY(device->checked(d.retain_context(&device->context_, number), "the GPU gives no context"));
+  WL_TRY(device->enter());
+  WL_TRY(device->checked(d.stream_create(&device->stream_, kNonBlocking, 0), "no stream"));
+  return device;
+}
+
+CudaDevice::~CudaDevice() {
+  if (context_ == nullptr || lost_) return;
+  if (stream_ != nullptr && enter()) (void)driver_.stream_destroy(stream_);
+  (void)driver_.release_context(number_);
+}
+
+Result<void> CudaDevice::checked(Status status, const std::string& what) const {
+  if (status == 0) return {};
+  return driver_error(driver_, status, what);
+}
+
+Result<void> CudaDevice::enter() const {
+  if (lost_.load(std::memory_order_acquire)) {
+    Diag d;
+    d.id = ErrorId::invalid_context;
+    d.what = "the GPU's context was lost to an earlier error";
+    d.remedy = "start the process again: CUDA lets no process use a GPU after such an error";
+    return d;
+  }
+  ContextHandle* current = nullptr;
+  if (driver_.get_context(&current) == 0 && current == context_) return {};
+  return checked(driver_.set_context(context_), "the GPU's context cannot be used");
+}
+
+StreamHandle* CudaDevice::here() const {
+  const auto* queue = static_cast<const CudaQueue*>(Queue::current());
+  return queue != nullptr && &queue->device() == this ? queue->handle() : stream_;
+}
+
+Result<void> CudaDevice::finish(const char* what) const {
+  if (here() != stream_) return {};
+  return checked(driver_.stream_synchronize(stream_), what);
+}
+
+Result<std::unique_ptr<Queue>> CudaDevice::make_queue(const QueueOptions& options) {
+  if (options.legacy) return std::unique_ptr<Queue>(CudaQueue::legacy(*this));
+  auto made = CudaQueue::make(*this, options.blocking, options.priority);
+  if (!made) return std::move(made.error());
+  return std::unique_ptr<Queue>(std::move(*made));
+}
+
+// ---- memory ----
+
+Result<void*> CudaDevice::allocate(std::size_t bytes) {
+  WL_TRY(enter());
+  DevicePointer address = 0;
+  if (const Status status = driver_.allocate(&address, bytes); status != 0) {
+    Diag d = driver_error(driver_, status, fmt::format("{} bytes of device memory cannot be allocated", bytes));
+    if (d.id == ErrorId::out_of_memory) d.where = fmt::format("{} has {} bytes free", profile_.title, free_bytes());
+    return d;
+  }
+  const std::lock_guard lock(memory_mutex_);
+  allocations_[address] = bytes;
+  return reinterpret_cast<void*>(address);
+}
+
+Result<void> CudaDevice::release(void* address) {
+  {
+    const std::lock_guard lock(memory_mutex_);
+    allocations_.erase(pointer_of(address));
+  }
+  WL_TRY(enter());
+  return checked(driver_.release(pointer_of(address)), "memory cannot be released");
+}
+
+std::string CudaDevice::describe_address(const void* address) const {
+  const std::uintptr_t at = pointer_of(address);
+  const std::lock_guard lock(memory_mutex_);
+  auto next = allocations_.upper_bound(at);
+  if (next == allocations_.begin()) return "no allocation lies before it";
+  const auto& [start, bytes] = *--next;
+  if (at < start + bytes) return fmt::format("byte {} of {} bytes at {:#x}", at - start, bytes, start);
+  return fmt::format("{} bytes past the end of {} bytes at {:#x}", at - start - bytes, bytes, start);
+}
+
+bool CudaDevice::addressable(const void* address, std::size_t bytes) const {
+  const std::uintptr_t at = pointer_of(address);
+  const std::lock_guard lock(memory_mutex_);
+  auto next = allocations_.upper_bound(at);
+  // Into one that begins later.
+  if (next != allocations_.end() && bytes > next->first - at) return false;
+  if (next == allocations_.begin()) return true;
+  const auto& [start, size] = *--next;
+  // What is not ours may be anyone's.
+  return at >= start + size || bytes <= start + size - at;
+}
+
+std::size_t CudaDevice::free_bytes() const {
+  std::size_t free = 0, total = 0;
+  if (!enter() || driver_.memory_info(&free, &total) != 0) return 0;
+  return free;
+}
+
+Result<void> CudaDevice::register_host(void* address, std::size_t bytes) {
+  WL_TRY(enter());
+  return checked(driver_.register_host(address, bytes, kMappedEverywhere), "host memory cannot be registered");
+}
+
+void CudaDevice::unregister_host(void* address) {
+  if (enter()) (void)driver_.unregister_host(address);
+}
+
+Result<void> CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return {};
+  WL_TRY(enter());
+  StreamHandle* stream = here();
+  WL_TRY(
+      checked(driver_.copy(pointer_of(to), pointer_of(from), bytes, stream), fmt::format("a copy of {} bytes", bytes)));
+  return finish("a copy");
+}
+
+Result<void> CudaDevice::fill(void* to, const void* element, std::size_t element_bytes, std::size_t count) {
+  if (element_bytes == 0 || count == 0) return {};
+  WL_TRY(enter());
+  StreamHandle* stream = here();
+  const DevicePointer at = pointer_of(to);
+  Status status = 0;
+  if (element_bytes == 1) {
+    status = driver_.fill8(at, *static_cast<const unsigned char*>(element), count, stream);
+  } else if (element_bytes == 2) {
+    std::uint16_t value = 0;
+    std::memcpy(&value, element, 2);
+    status = driver_.fill16(at, value, count, stream);
+  } else if (element_bytes == 4) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, element, 4);
+    status = driver_.fill32(at, value, count, stream);
+  } else {
+    // What is written already is the source of the rest.
+    const std::size_t total = element_bytes * count;
+    status = driver_.copy(at, pointer_of(element), element_bytes, stream);
+    for (std::size_t done = element_bytes; status == 0 && done < total;) {
+      const std::size_t n = std::min(done, total - done);
+      status = driver_.copy(at + done, at, n, stream);
+      done += n;
+    }
+  }
+  WL_TRY(checked(status, "a fill"));
+  return finish("a fill");
+}
+
+// ---- modules ----
+
+Result<std::shared_ptr<Module>> CudaDevice::load(std::string ptx, std::string name) {
+  auto text = ptx::parse(ptx, name);
+  if (!text) return std::move(text.error());
+  auto module = CudaModule::load(*this, *text, ptx.c_str(), std::move(name));
+  if (!module) return std::move(module.error());
+  return std::shared_ptr<Module>(std::move(*module));
+}
+
+Result<std::shared_ptr<Module>> CudaDevice::load_linked(std::vector<PtxText> texts, std::string name) {
+  // Our own linker first: its messages are better, and its module says what kernels and variables there are.
+  std::vector<std::shared_ptr<const ptx::Module>> modules;
+  for (const PtxText& one : texts) {
+    auto module = ptx::parse(one.text, one.name);
+    if (!module) return std::move(module.error());
+    modules.push_back(*module);
+  }
+  auto linked = ptx::link(modules, name, ir::is_provided);
+  if (!linked) return std::move(linked.error());
+  WL_TRY(enter());
+  LinkHandle* link = nullptr;
+  char log[4096] = {};
+  int keys[] = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER and its size
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  WL_TRY(checked(driver_.link_create(2, keys, values, &link), "no linker"));
+  struct Owner {
+    const Driver& driver;
+    LinkHandle* link;
+    ~Owner() { (void)driver.link_destroy(link); }
+  } owner{driver_, link};
+  constexpr int kPtx = 1;  // CU_JIT_INPUT_PTX
+  for (PtxText& one : texts) {
+    const Status status =
+        driver_.link_add(link, kPtx, one.text.data(), one.text.size() + 1, one.name.c_str(), 0, nullptr, nullptr);
+    WL_TRY(checked(status, fmt::format("{} is not taken by the driver's linker: {}", one.name, log)));
+  }
+  void* image = nullptr;
+  std::size_t bytes = 0;
+  WL_TRY(
+      checked(driver_.link_complete(link, &image, &bytes), fmt::format("the driver does not link {}: {}", name, log)));
+  auto module = CudaModule::load(*this, *linked, image, std::move(name));
+  if (!module) return std::move(module.error());
+  return std::shared_ptr<Module>(std::move(*module));
+}
+
+// ---- launches ----
+
+Result<void> CudaDevice::check_launch(Kernel& kernel_, const Launch& launch) {
+  auto& kernel = static_cast<CudaKernel&>(kernel_);
+  WL_TRY(check_shape(profile_, kernel.declaration(), launch));
+  auto fixed = kernel.fixed_shared_bytes();
+  if (!fixed) return std::move(fixed.error());
+  WL_TRY(check_resources(profile_, kernel.declaration(), launch, {*fixed, *fixed + launch.shared_bytes}));
+  if (*fixed + launch.shared_bytes > profile_.static_shared_limit) return kernel.allow_shared(launch.shared_bytes);
+  return {};
+}
+
+Result<void> CudaDevice::run(Kernel& kernel, const Launch& launch) {
+  WL_TRY(check_launch(kernel, launch));
+  return run_checked(kernel, launch);
+}
+
+Result<void> CudaDevice::enqueue(const CudaKernel& kernel, const Launch& launch, StreamHandle* stream) const {
+  std::size_t bytes = launch.params.size();
+  // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END.
+  void* extra[] = {reinterpret_cast<void*>(1), const_cast<std::byte*>(launch.params.data()), reinterpret_cast<void*>(2),
+                   &bytes, nullptr};
+  const auto& g = launch.grid;
+  const auto& b = launch.block;
+  if (!launch.cooperative && launch.cluster[0] == 0)
+    return checked(driver_.launch(kernel.handle(), g[0], g[1], g[2], b[0], b[1], b[2], launch.shared_bytes, stream,
+                                  nullptr, extra),
+                   "the launch of kernel " + kernel.name());
+  LaunchAttribute attributes[2] = {};
+  LaunchSettings settings{{g[0], g[1], g[2]}, {b[0], b[1], b[2]}, launch.shared_bytes, stream, attributes, 0};
+  if (launch.cooperative) {
+    LaunchAttribute& a = attributes[settings.attribute_count++];
+    a.id = kAttributeCooperative;
+    a.value.cooperative = 1;
+  }
+  if (launch.cluster[0] != 0) {
+    LaunchAttribute& a = attributes[settings.attribute_count++];
+    a.id = kAttributeCluster;
+    std::copy(launch.cluster.begin(), launch.cluster.end(), a.value.cluster);
+  }
+  return checked(driver_.launch_with(&settings, kernel.handle(), nullptr, extra),
+                 "the launch of kernel " + kernel.name());
+}
+
+Result<void> CudaDevice::run_checked(Kernel& kernel_, const Launch& launch) {
+  auto& kernel = static_cast<CudaKernel&>(kernel_);
+  WL_TRY(enter());
+  StreamHandle* stream = here();
+  if (stream != stream_) static_cast<CudaQueue*>(Queue::current())->launched(kernel.lasting_name());
+  const auto log = launch_log();
+  if (log == nullptr) {
+    WL_TRY(enqueue(kernel, launch, stream));
+    return finish("a kernel");
+  }
+  // A launch that is timed is waited for.
+  WL_TRY(checked(driver_.stream_synchronize(stream), "earlier work"));
+  const auto start = std::chrono::steady_clock::now();
+  auto done = enqueue(kernel, launch, stream);
+  if (done) done = checked(driver_.stream_synchronize(stream), "kernel " + kernel.name());
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  log->launch_ended({kernel.name(), launch.grid, launch.block, launch.shared_bytes, start, passed.count(), 0, !done});
+  return done;
+}
+
+Result<void> CudaDevice::reset() {
+  {
+    const std::lock_guard lock(memory_mutex_);
+    allocations_.clear();
+  }
+  // The context is the same object afterwards; what was made in it is gone.
+  ContextHandle* context = nullptr;
+  StreamHandle* stream = nullptr;
+  Status status = driver_.reset_context(number_);
+  if (status == 0) status = driver_.retain_context(&context, number_);
+  if (status == 0) status = driver_.release_context(number_);  // the reset left the first one
+  if (status == 0) status = driver_.set_context(context);
+  if (status == 0) status = driver_.stream_create(&stream, kNonBlocking, 0);
+  if (status != 0) {
+    lost_.store(true, std::memory_order_release);
+    return enter();
+  }
+  context_ = context;
+  stream_ = stream;
+  return {};
+}
+
+void CudaDevice::set_launch_log(std::shared_ptr<observe::LaunchLog> log) {
+  const std::lock_guard lock(log_mutex_);
+  launch_log_ = std::move(log);
+  logged_.store(launch_log_ != nullptr, std::memory_order_release);
+}
+
+std::shared_ptr<observe::LaunchLog> CudaDevice::launch_log() {
+  if (!logged_.load(std::memory_order_acquire)) return nullptr;
+  const std::lock_guard lock(log_mutex_);
+  return launch_log_;
+}
+
+}  // namespace cuda
+
+Result<std::unique_ptr<Device>> open_cuda(const CudaOptions& options) {
+  auto device = cuda::CudaDevice::open(options);
+  if (!device) return std::move(device.error());
+  return std::unique_ptr<Device>(std::move(*device));
+}
+
+unsigned cuda_device_count() {
+  auto driver = cuda::find_driver();
+  return driver ? static_cast<unsigned>((*driver)->devices) : 0;
+}
+
+}  // namespace warploom::device

@@ -1,0 +1,139 @@
+// Modules and kernels of the CUDA device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/demangle.hpp"
+#include "device/cuda/cuda_device.hpp"
+
+namespace warploom::device::cuda {
+namespace {
+
+const std::string& lasting(const std::string& name) {
+  static std::mutex mutex;
+  static auto& names = *new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  return *names.insert(name).first;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CudaModule>> CudaModule::load(CudaDevice& device, std::shared_ptr<const ptx::Module> text,
+                                                     const void* image, std::string name) {
+  WL_TRY(device.enter());
+  std::shared_ptr<CudaModule> module(new CudaModule(device, std::move(text)));
+  char log[8192] = {};
+  int keys[] = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER and its size
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  const Status status = device.driver().module_load(&module->handle_, image, 2, keys, values);
+  if (status == 0) return module;
+  Diag d =
+      driver_error(device.driver(), status, fmt::format("the driver's compiler does not take {}", module->text_->name));
+  d.where = name;
+  d.excerpt = log;
+  return d;
+}
+
+CudaModule::~CudaModule() {
+  // A context that an error has ended has unloaded it. Its kernels may still be queued.
+  if (handle_ == nullptr || !device_.enter()) return;
+  (void)device_.driver().synchronize();
+  (void)device_.driver().module_unload(handle_);
+}
+
+std::vector<std::string> CudaModule::kernel_names() const {
+  std::vector<std::string> names;
+  for (const ptx::Function& f : text_->functions)
+    if (f.is_entry && f.has_body) names.push_back(f.name);
+  return names;
+}
+
+Result<Kernel*> CudaModule::kernel(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (auto it = kernels_.find(name); it != kernels_.end()) return it->second.get();
+  const ptx::Function* f = text_->find_function(name);
+  if (f == nullptr || !f->is_entry || !f->has_body) {
+    Diag d;
+    d.id = ErrorId::not_found;
+    d.what = "there is no kernel '" + name + "' in " + text_->name;
+    d.remedy = "C++ kernels have mangled names unless they are extern \"C\"";
+    return d;
+  }
+  WL_TRY(device_.enter());
+  FunctionHandle* handle = nullptr;
+  WL_TRY(device_.checked(device_.driver().module_function(&handle, handle_, name.c_str()), "kernel " + name));
+  auto made = std::make_unique<CudaKernel>(*this, *f, handle);
+  Kernel* out = made.get();
+  kernels_[name] = std::move(made);
+  return out;
+}
+
+Result<Module::Global> CudaModule::global(const std::string& name) {
+  WL_TRY(device_.enter());
+  DevicePointer address = 0;
+  std::size_t bytes = 0;
+  WL_TRY(device_.checked(device_.driver().module_global(&address, &bytes, handle_, name.c_str()), "variable " + name));
+  return Global{reinterpret_cast<void*>(address), bytes};
+}
+
+std::vector<std::string> CudaModule::global_names() const {
+  std::vector<std::string> names;
+  for (const ptx::Variable& v : text_->variables)
+    if ((v.space == isa::Space::global || v.space == isa::Space::constant) && v.linkage != ptx::Linkage::external)
+      names.push_back(v.name);
+  return names;
+}
+
+CudaKernel::CudaKernel(CudaModule& module, const ptx::Function& function, FunctionHandle* handle)
+    : module_(module), function_(function), handle_(handle), lasting_name_(lasting(function.name)) {
+  for (const ptx::Param& p : function.params) params_.push_back({p.name, p.offset, p.bytes, p.align});
+}
+
+Result<int> CudaKernel::attribute(FunctionAttribute which) {
+  WL_TRY(module_.device().enter());
+  int value = 0;
+  WL_TRY(module_.device().checked(module_.device().driver().function_attribute(&value, which, handle_),
+                                  "an attribute of kernel " + name()));
+  return value;
+}
+
+Result<observe::KernelFacts> CudaKernel::facts() {
+  observe::KernelFacts facts;
+  facts.name = function_.name;
+  facts.demangled = demangle(function_.name);
+  const auto read = [&](FunctionAttribute which, std::uint32_t& to) -> Result<void> {
+    auto value = attribute(which);
+    if (!value) return std::move(value.error());
+    to = static_cast<std::uint32_t>(*value);
+    return {};
+  };
+  WL_TRY(read(FunctionAttribute::shared_bytes, facts.static_shared_bytes));
+  WL_TRY(read(FunctionAttribute::local_bytes, facts.local_bytes));
+  WL_TRY(read(FunctionAttribute::registers, facts.registers_estimate));
+  WL_TRY(read(FunctionAttribute::const_bytes, facts.constant_bytes));
+  return facts;
+}
+
+Result<std::uint32_t> CudaKernel::fixed_shared_bytes() {
+  const std::lock_guard lock(mutex_);
+  if (fixed_shared_) return *fixed_shared_;
+  auto value = attribute(FunctionAttribute::shared_bytes);
+  if (!value) return std::move(value.error());
+  fixed_shared_ = static_cast<std::uint32_t>(*value);
+  return *fixed_shared_;
+}
+
+Result<void> CudaKernel::allow_shared(std::uint32_t dynamic_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (dynamic_bytes <= allowed_shared_) return {};
+  WL_TRY(module_.device().enter());
+  const Status status = module_.device().driver().set_function_attribute(
+      handle_, FunctionAttribute::max_dynamic_shared_bytes, static_cast<int>(dynamic_bytes));
+  WL_TRY(module_.device().checked(
+      status, fmt::format("{} bytes of dynamic shared memory for kernel {}", dynamic_bytes, name())));
+  allowed_shared_ = dynamic_bytes;
+  return {};
+}
+
+}  // namespace warploom::device::cuda

@@ -1,0 +1,126 @@
+// Order of work on the GPU, and waiting for it.
+#include "device/cuda/cuda_queue.hpp"
+
+#include <utility>
+
+#include "device/cuda/cuda_device.hpp"
+
+namespace warploom::device::cuda {
+namespace {
+
+constexpr Status kNotReady = 600;
+constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
+
+StreamHandle* legacy_handle() {
+  return reinterpret_cast<StreamHandle*>(1);  // CU_STREAM_LEGACY
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CudaMark>> CudaMark::make(const CudaDevice& device, StreamHandle* stream) {
+  WL_TRY(device.enter());
+  std::shared_ptr<CudaMark> mark(new CudaMark(device));
+  WL_TRY(device.checked(device.driver().event_create(&mark->handle_, 0), "an event cannot be made"));
+  WL_TRY(device.checked(device.driver().event_record(mark->handle_, stream), "an event cannot be recorded"));
+  return mark;
+}
+
+CudaMark::~CudaMark() {
+  if (handle_ != nullptr && device_.enter()) (void)device_.driver().event_destroy(handle_);
+}
+
+Result<bool> CudaMark::reached() {
+  WL_TRY(device_.enter());
+  const Status status = device_.driver().event_query(handle_);
+  if (status == kNotReady) return false;
+  WL_TRY(device_.checked(status, "work on the GPU failed"));
+  return true;
+}
+
+Result<void> CudaMark::wait() {
+  WL_TRY(device_.enter());
+  return device_.checked(device_.driver().event_synchronize(handle_), "work on the GPU failed");
+}
+
+Result<double> CudaMark::ms_since(const Mark& earlier) const {
+  WL_TRY(device_.enter());
+  float ms = 0;
+  WL_TRY(device_.checked(device_.driver().event_elapsed(&ms, static_cast<const CudaMark&>(earlier).handle_, handle_),
+                         "a time"));
+  return static_cast<double>(ms);
+}
+
+Result<std::unique_ptr<CudaQueue>> CudaQueue::make(const CudaDevice& device, bool blocking, int priority) {
+  WL_TRY(device.enter());
+  StreamHandle* handle = nullptr;
+  WL_TRY(device.checked(device.driver().stream_create(&handle, blocking ? 0 : kNonBlocking, priority),
+                        "a stream cannot be made"));
+  return std::unique_ptr<CudaQueue>(new CudaQueue(device, handle, true));
+}
+
+std::unique_ptr<CudaQueue> CudaQueue::legacy(const CudaDevice& device) {
+  return std::unique_ptr<CudaQueue>(new CudaQueue(device, legacy_handle(), false));
+}
+
+CudaQueue::~CudaQueue() {
+  if (owned_ && device_.enter()) (void)device_.driver().stream_destroy(handle_);
+}
+
+Result<std::shared_ptr<Mark>> CudaQueue::mark() {
+  auto made = CudaMark::make(device_, handle_);
+  if (!made) return std::move(made.error());
+  return std::shared_ptr<Mark>(std::move(*made));
+}
+
+Result<void> CudaQueue::after(const Mark& mark) {
+  WL_TRY(device_.enter());
+  return device_.checked(device_.driver().stream_wait(handle_, static_cast<const CudaMark&>(mark).handle(), 0),
+                         "a stream cannot wait");
+}
+
+void CudaQueue::report_to(std::function<void(Diag)> report) {
+  report_ = std::make_shared<const std::function<void(Diag)>>(std::move(report));
+}
+
+Result<void> CudaQueue::call(std::function<Result<void>()> function) {
+  struct Call {
+    std::function<Result<void>()> function;
+    std::shared_ptr<const std::function<void(Diag)>> report;
+  };
+  WL_TRY(device_.enter());
+  auto call = std::make_unique<Call>(Call{std::move(function), report_});
+  const auto run = [](void* data) {
+    const std::unique_ptr<Call> mine(static_cast<Call*>(data));
+    auto done = mine->function();
+    if (!done && mine->report) (*mine->report)(std::move(done.error()));
+  };
+  WL_TRY(device_.checked(device_.driver().host_function(handle_, run, call.get()), "a host function cannot be queued"));
+  (void)call.release();
+  return {};
+}
+
+Result<bool> CudaQueue::idle() {
+  WL_TRY(device_.enter());
+  const Status status = device_.driver().stream_query(handle_);
+  if (status == kNotReady) return false;
+  WL_TRY(finished(status));
+  return true;
+}
+
+Result<void> CudaQueue::wait() {
+  WL_TRY(device_.enter());
+  return finished(device_.driver().stream_synchronize(handle_));
+}
+
+Result<void> CudaQueue::finished(Status status) {
+  if (status == 0) return {};
+  Diag d = driver_error(device_.driver(), status, "work on the GPU failed");
+  std::string names;
+  for (const auto& recent : recent_)
+    if (const std::string* name = recent.load(std::memory_order_relaxed); name != nullptr)
+      if (names.find(*name) == std::string::npos) names += (names.empty() ? "" : ", ") + *name;
+  if (!names.empty()) d.where = "the stream's last kernels: " + names;
+  return d;
+}
+
+}  // namespace warploom::device::cuda

@@ -1,0 +1,324 @@
+// The CUDA device through the public API: memory, modules, launches, streams, graphs, errors and what is not there.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <warploom/warploom.hpp>
+
+namespace {
+
+using namespace warploom;
+
+// Whose PTX is of sm_75, so that every driver takes it.
+constexpr const char* kPtx = R"(
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .global .align 4 .f32 factor = 0f40000000;
+.visible .entry scale(.param .u64 data, .param .u32 n) .maxntid 256 {
+  .reg .pred %p;
+  .reg .b32 %r<6>;
+  .reg .f32 %f<3>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [data];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mov.u32 %r4, %tid.x;
+  mad.lo.u32 %r5, %r2, %r3, %r4;
+  setp.ge.u32 %p, %r5, %r1;
+  @%p ret;
+  mul.wide.u32 %rd2, %r5, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.global.f32 %f1, [%rd3];
+  ld.global.f32 %f2, [factor];
+  mul.f32 %f1, %f1, %f2;
+  st.global.f32 [%rd3], %f1;
+  ret;
+}
+.extern .shared .align 4 .b8 dynamic[];
+.visible .entry last_word(.param .u64 out, .param .u32 at) {
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [out];
+  ld.param.u32 %r1, [at];
+  mov.u32 %r2, dynamic;
+  add.u32 %r2, %r2, %r1;
+  st.shared.u32 [%r2], 77;
+  ld.shared.u32 %r3, [%r2];
+  st.global.u32 [%rd1], %r3;
+  ret;
+}
+.visible .entry wild(.param .u64 at) {
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [at];
+  mov.u32 %r1, 1;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+)";
+
+bool on_gpu() {
+  const char* wanted = std::getenv("WARPLOOM_TEST_GPU");
+  return wanted != nullptr && *wanted == '1';
+}
+
+class Cuda : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!on_gpu()) setenv("WARPLOOM_CUDA_DRIVER", STAND_IN_DRIVER, 1);
+  }
+  Device device = Device::open("cuda:0");
+  Module module = device.load_ptx(kPtx, "kernels.ptx");
+};
+
+std::vector<float> counted(std::size_t n) {
+  std::vector<float> out(n);
+  std::iota(out.begin(), out.end(), 0.0F);
+  return out;
+}
+
+std::vector<float> times(std::vector<float> values, float factor) {
+  for (float& v : values) v *= factor;
+  return values;
+}
+
+int id_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.id();
+  }
+  return 0;
+}
+
+TEST_F(Cuda, IsListedAndTellsItsLimits) {
+  const auto names = Device::names();
+  EXPECT_NE(std::find(names.begin(), names.end(), "cuda:0"), names.end());
+  const DeviceProperties p = device.properties();
+  EXPECT_EQ(p.name.find("modelled"), std::string::npos);
+  EXPECT_GE(p.compute_capability_major, 7);
+  EXPECT_GE(p.multiprocessors, 1U);
+  EXPECT_EQ(p.max_threads_per_block, 1024U);
+  EXPECT_GT(p.total_memory, 0U);
+  EXPECT_LE(device.free_memory(), p.total_memory);
+}
+
+TEST_F(Cuda, AKernelRunsOnArraysAndVariables) {
+  const auto host = counted(1000);
+  DeviceArray<float> data(device, host);
+  const Kernel scale = module.kernel("scale");
+  scale.launch({4, 256}, data, 1000);
+  EXPECT_EQ(data.to_vector(), times(host, 2));
+  module.global<float>("factor").set(0.5F);
+  scale.launch({4, 256}, data, 1000);
+  EXPECT_EQ(data.to_vector(), host);
+}
+
+TEST_F(Cuda, StreamsEventsAndGraphsOrderWork) {
+  const auto host = counted(4096);
+  DeviceArray<float> data(device, host.size());
+  const Stream first(device, {.blocking = false}), second(device, {.blocking = false});
+  const Event copied(device);
+  data.copy_from(host, first);
+  copied.record(first);
+  second.wait(copied);
+  const Kernel scale = module.kernel("scale");
+  scale.launch({.grid = 16, .block = 256, .stream = second}, data, 4096);
+  second.synchronize();
+  EXPECT_EQ(data.to_vector(), times(host, 2));
+
+  Graph graph(device);
+  const GraphNode a = graph.launch({}, scale, {16, 256}, data, 4096);
+  graph.launch({a}, scale, {16, 256}, data, 4096);
+  graph.instantiate().launch(first);
+  first.synchronize();
+  EXPECT_EQ(data.to_vector(), times(host, 8));
+}
+
+TEST_F(Cuda, HostFunctionsRunInOrder) {
+  const auto host = counted(4096);
+  DeviceArray<float> data(device, host.size());
+  std::vector<float> seen(host.size());
+  const Stream stream(device, {.blocking = false});
+  std::string order;
+  data.copy_from(host, stream);
+  stream.host_function([&] { order += "a"; });
+  module.kernel("scale").launch({.grid = 16, .block = 256, .stream = stream}, data, 4096);
+  data.copy_to(seen, stream);
+  stream.host_function([&] { order += seen == times(host, 2) ? "b" : "x"; });
+  stream.synchronize();
+  EXPECT_EQ(order, "ab");
+
+  Graph graph(device);
+  const GraphNode a = graph.launch({}, module.kernel("scale"), {16, 256}, data, 4096);
+  const GraphNode b = graph.copy({a}, seen.data(), data.data(), seen.size() * sizeof(float));
+  graph.host_function({b}, [&] { order += seen == times(host, 4) ? "c" : "y"; });
+  graph.instantiate().launch(stream);
+  stream.synchronize();
+  EXPECT_EQ(order, "abc");
+
+  stream.host_function([] { throw std::runtime_error("from the host"); });
+  EXPECT_EQ(id_of([&] { stream.synchronize(); }), error_id::host_function_failed);
+}
+
+TEST_F(Cuda, EventsTellTheTimeBetweenThem) {
+  const auto host = counted(1 << 20);
+  DeviceArray<float> data(device, host);
+  const Stream stream(device);
+  const Event before(device), after(device);
+  EXPECT_TRUE(before.query());
+  before.record(stream);
+  for (int i = 0; i < 10; ++i)
+    module.kernel("scale").launch({.grid = 4096, .block = 256, .stream = stream}, data, 1 << 20);
+  after.record(stream);
+  after.synchronize();
+  EXPECT_TRUE(after.query());
+  EXPECT_GT(Event::elapsed_ms(before, after), 0);
+  EXPECT_EQ(data.to_vector(), times(host, 1024));
+}
+
+TEST_F(Cuda, TheDefaultStreamAndBlockingStreamsOrderEachOther) {
+  const auto host = counted(1 << 20);
+  DeviceArray<float> data(device, host);
+  const Stream first(device), second(device);
+  const Kernel scale = module.kernel("scale");
+  for (int i = 0; i < 3; ++i) {
+    scale.launch({.grid = 4096, .block = 256, .stream = first}, data, 1 << 20);
+    scale.launch({.grid = 4096, .block = 256}, data, 1 << 20);
+    scale.launch({.grid = 4096, .block = 256, .stream = second}, data, 1 << 20);
+    scale.launch({.grid = 4096, .block = 256}, data, 1 << 20);
+  }
+  device.synchronize();
+  EXPECT_EQ(data.to_vector(), times(host, 4096));
+}
+
+TEST_F(Cuda, ACapturedStreamBecomesAGraph) {
+  const auto host = counted(4096);
+  DeviceArray<float> data(device, host);
+  const Stream stream(device);
+  stream.begin_capture();
+  module.kernel("scale").launch({.grid = 16, .block = 256, .stream = stream}, data, 4096);
+  module.kernel("scale").launch({.grid = 16, .block = 256, .stream = stream}, data, 4096);
+  const Graph graph = stream.end_capture();
+  EXPECT_EQ(graph.size(), 2U);
+  const GraphExec exec = graph.instantiate();
+  for (int i = 0; i < 2; ++i) exec.launch(stream);
+  stream.synchronize();
+  EXPECT_EQ(data.to_vector(), times(host, 16));
+}
+
+TEST_F(Cuda, MemoryGoesBackWhenItsWorkIsDone) {
+  const Stream stream(device, {.blocking = false});
+  DeviceArray<float> out(device, 4096);
+  const auto host = counted(4096);
+  for (int i = 0; i < 100; ++i) {
+    DeviceArray<float> data(device, host.size());
+    data.copy_from(host, stream);
+    module.kernel("scale").launch({.grid = 16, .block = 256, .stream = stream}, data, 4096);
+    out.copy_from(data, stream);
+  }
+  stream.synchronize();
+  EXPECT_EQ(out.to_vector(), times(host, 2));
+}
+
+TEST_F(Cuda, FillsOfEverySize) {
+  DeviceArray<std::uint8_t> bytes(device, 100);
+  bytes.fill(7);
+  EXPECT_EQ(bytes.to_vector(), std::vector<std::uint8_t>(100, 7));
+  DeviceArray<std::uint16_t> halves(device, 100);
+  halves.fill(0x1234);
+  EXPECT_EQ(halves.to_vector(), std::vector<std::uint16_t>(100, 0x1234));
+  DeviceArray<std::uint32_t> words(device, 100);
+  words.fill(0x12345678);
+  EXPECT_EQ(words.to_vector(), std::vector<std::uint32_t>(100, 0x12345678));
+  DeviceArray<double> doubles(device, 77);
+  doubles.fill(0.1);
+  EXPECT_EQ(doubles.to_vector(), std::vector<double>(77, 0.1));
+}
+
+TEST_F(Cuda, HostMemoryIsSeenByKernels) {
+  const HostMemory memory(device, 4096);
+  auto* values = static_cast<float*>(memory.data());
+  for (int i = 0; i < 1024; ++i) values[i] = 1;
+  module.kernel("scale").launch({4, 256}, values, 1024);
+  device.synchronize();
+  EXPECT_EQ(std::vector<float>(values, values + 1024), std::vector<float>(1024, 2));
+}
+
+TEST_F(Cuda, DynamicSharedMemoryUpToTheOptIn) {
+  const auto most = static_cast<std::uint32_t>(device.properties().max_shared_memory_per_block);
+  DeviceArray<std::uint32_t> out(device, 1);
+  const Kernel last = module.kernel("last_word");
+  last.launch({.grid = 1, .block = 1, .shared_bytes = most}, out, most - 4);
+  EXPECT_EQ(out.to_vector(), std::vector<std::uint32_t>{77});
+  EXPECT_EQ(id_of([&] { last.launch({.grid = 1, .block = 1, .shared_bytes = most + 4}, out, 0); }),
+            error_id::launch_resources);
+}
+
+TEST_F(Cuda, LaunchesAreCheckedBefore) {
+  DeviceArray<float> data(device, 8);
+  const Kernel scale = module.kernel("scale");
+  EXPECT_EQ(id_of([&] { scale.launch({1, 512}, data, 8); }), error_id::launch_resources);
+  EXPECT_EQ(id_of([&] { scale.launch({1, 2048}, data, 8); }), error_id::launch_dimensions);
+  EXPECT_EQ(id_of([&] { scale.launch({1, 32}, data); }), error_id::launch_arguments);
+  EXPECT_EQ(id_of([&] { (void)module.kernel("scales"); }), error_id::not_found);
+  EXPECT_EQ(id_of([&] { (void)device.load_ptx(".version 7.0\n.target sm_75\n.visible .entry k() { foo; }\n"); }),
+            on_gpu() ? error_id::ptx_invalid : 0);
+}
+
+TEST_F(Cuda, MoreThanThereIs) {
+  EXPECT_EQ(id_of([&] { DeviceArray<std::byte>(device, std::size_t{1} << 50); }), error_id::out_of_memory);
+  EXPECT_EQ(id_of([] { (void)Device::open("cuda:99"); }), error_id::invalid_device);
+  EXPECT_EQ(id_of([] { (void)Device::open("cuda:x"); }), error_id::invalid_device);
+}
+
+TEST_F(Cuda, LaunchesAreTimed) {
+  device.record_launches();
+  DeviceArray<float> data(device, 8);
+  module.kernel("scale").launch({1, 32}, data, 8);
+  device.synchronize();
+  const auto launches = device.take_launches();
+  ASSERT_EQ(launches.size(), 1U);
+  EXPECT_EQ(launches[0].kernel, "scale");
+  EXPECT_GT(launches[0].ms, 0);
+}
+
+TEST(CudaDriver, OptionsAndVariablesChooseTheDevice) {
+  if (!on_gpu()) setenv("WARPLOOM_CUDA_DRIVER", STAND_IN_DRIVER, 1);
+  const auto modelled = [](const Device& d) { return d.properties().name.find("modelled") != std::string::npos; };
+  EXPECT_FALSE(modelled(Device::open()));
+  EXPECT_TRUE(modelled(Device::open("cpu")));
+  EXPECT_TRUE(modelled(Device::open({}, {.deterministic = true})));
+  setenv("WARPLOOM_DEVICE", "cpu", 1);
+  EXPECT_TRUE(modelled(Device::open()));
+  EXPECT_FALSE(modelled(Device::open("cuda")));
+  unsetenv("WARPLOOM_DEVICE");
+}
+
+// The last one: a GPU is lost to the process afterwards.
+class CudaErrors : public Cuda {};
+
+TEST_F(CudaErrors, WildStoresAreReported) {
+  module.kernel("wild").launch({1, 1}, std::uint64_t{64});
+  EXPECT_EQ(id_of([&] { device.synchronize(); }), error_id::illegal_address);
+  EXPECT_EQ(id_of([&] { DeviceArray<float>(device, 8); }), error_id::context_poisoned);
+  if (on_gpu()) {
+    EXPECT_EQ(id_of([&] { device.reset(); }), error_id::invalid_context);
+    EXPECT_EQ(id_of([&] { DeviceArray<float>(device, 8); }), error_id::context_poisoned);
+    return;
+  }
+  device.reset();
+  const auto host = counted(100);
+  DeviceArray<float> data(device, host);
+  device.load_ptx(kPtx).kernel("scale").launch({1, 128}, data, 100);
+  EXPECT_EQ(data.to_vector(), times(host, 2));
+}
+
+}  // namespace
