@@ -76,31 +76,31 @@ __global__ void matmul_tiled16(const float* a, const float* b, float* c, int n) 
 
 // 256 threads compute 128 x 128 elements, each 8 x 8 of them: two by two quarters of 4 x 4. The next step's tiles are
 // on their way through registers while this one's are multiplied. n is a multiple of 128.
-__global__ void __launch_bounds__(256, 2) matmul_best(const float* __restrict__ a, const float* __restrict__ b,
-                                                      float* __restrict__ c, int n) {
-  constexpr int kDepth = 16;
+template <int kDepth>
+__device__ void matmul_pieces(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int n) {
+  constexpr int kParts = kDepth / 8;
   __shared__ float as[2][kDepth][128 + 4], bs[2][kDepth][128];
   const int t = threadIdx.x, warp = t / 32, lane = t % 32;
   // A warp computes 64 x 32: its lanes form 8 x 4.
   const int row = warp / 4 * 64 + lane / 4 * 4, col = warp % 4 * 32 + lane % 4 * 4;
-  const int a_row = t / 4, a_col = t % 4 * 4, b_row = t / 32, b_col = t % 32 * 4;
+  const int a_row = t / (kDepth / 4), a_col = t % (kDepth / 4) * 4, b_row = t / 32, b_col = t % 32 * 4;
   const float* a_in = a + (size_t)(blockIdx.y * 128 + a_row) * n + a_col;
   const float* b_in = b + (size_t)b_row * n + blockIdx.x * 128 + b_col;
-  float4 a_next[2], b_next[2];
+  float4 a_next[kParts], b_next[kParts];
   const auto fetch = [&] {
-    for (int i = 0; i < 2; ++i) {
-      a_next[i] = *(const float4*)(a_in + (size_t)i * 64 * n);
+    for (int i = 0; i < kParts; ++i) {
+      a_next[i] = *(const float4*)(a_in + (size_t)i * (1024 / kDepth) * n);
       b_next[i] = *(const float4*)(b_in + (size_t)i * 8 * n);
     }
     a_in += kDepth;
     b_in += (size_t)kDepth * n;
   };
   const auto keep = [&](int half) {
-    for (int i = 0; i < 2; ++i) {
-      as[half][a_col + 0][a_row + i * 64] = a_next[i].x;
-      as[half][a_col + 1][a_row + i * 64] = a_next[i].y;
-      as[half][a_col + 2][a_row + i * 64] = a_next[i].z;
-      as[half][a_col + 3][a_row + i * 64] = a_next[i].w;
+    for (int i = 0; i < kParts; ++i) {
+      as[half][a_col + 0][a_row + i * (1024 / kDepth)] = a_next[i].x;
+      as[half][a_col + 1][a_row + i * (1024 / kDepth)] = a_next[i].y;
+      as[half][a_col + 2][a_row + i * (1024 / kDepth)] = a_next[i].z;
+      as[half][a_col + 3][a_row + i * (1024 / kDepth)] = a_next[i].w;
       *(float4*)&bs[half][b_row + i * 8][b_col] = b_next[i];
     }
   };
@@ -133,4 +133,9 @@ __global__ void __launch_bounds__(256, 2) matmul_best(const float* __restrict__ 
       const size_t at = (size_t)(blockIdx.y * 128 + row + i % 4 + i / 4 * 32) * n + blockIdx.x * 128 + col + j * 16;
       *(float4*)(c + at) = make_float4(sum[i][j * 4], sum[i][j * 4 + 1], sum[i][j * 4 + 2], sum[i][j * 4 + 3]);
     }
+}
+
+__global__ void __launch_bounds__(256, 2) matmul_best(const float* __restrict__ a, const float* __restrict__ b,
+                                                      float* __restrict__ c, int n) {
+  matmul_pieces<8>(a, b, c, n);
 }

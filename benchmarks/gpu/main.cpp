@@ -257,6 +257,7 @@ class Bench {
       };
       const double tiled = measure("matmul_tiled16", {n / 16, n / 16}, {16, 16});
       if (n == 1024) expect("matmul_tiled16 of 1024", 0.295, flops / tiled * 1e-9, false, "ms");
+      if (std::getenv("GPU_BENCH_MORE")) for (const char* name : {"matmul_d16", "matmul_d16_1", "matmul_d8_1"}) measure(name, {n / 128, n / 128}, {256});
       const double best = measure("matmul_best", {n / 128, n / 128}, {256});
       if (n == 4096) expect("best float32 matmul of 4096", 46, best, true, "TFLOP/s");
     }

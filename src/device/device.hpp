@@ -214,6 +214,8 @@ class Device {
   virtual void destroy_texture(std::uint64_t handle) { (void)handle; }
   virtual void forget_textures() {}  // destroys all
 
+  // Called when all queues are idle: prints what kernels have printed.
+  virtual Result<void> synchronize() { return {}; }
   // After everything made on the device has been released, or could not be: makes it usable again.
   virtual Result<void> reset() { return {}; }
 

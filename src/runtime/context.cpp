@@ -215,6 +215,7 @@ Result<void> Context::synchronize() {
   if (on_worker_thread()) return waiting_refused();
   if (captures_.any()) WL_TRY(captures_.permit_device("waiting for the device"));
   drain();
+  if (auto done = device_->synchronize(); !done) record_error(std::move(done.error()));
   pools_synchronized();
   return take_error();
 }

@@ -273,6 +273,19 @@ TEST_F(Cuda, LaunchesAreCheckedBefore) {
             on_gpu() ? error_id::ptx_invalid : 0);
 }
 
+TEST_F(Cuda, DevicesSideBySide) {
+  // [open]
+  const Device gpu = Device::open("cuda:0");  // or "cuda"; the first GPU of the driver
+  const Device cpu = Device::open("cpu");     // also on a machine with a GPU
+  // [/open]
+  const auto host = counted(1000);
+  for (const Device& one : {gpu, cpu}) {
+    DeviceArray<float> data(one, host);
+    one.load_ptx(kPtx).kernel("scale").launch({4, 256}, data, 1000);
+    EXPECT_EQ(data.to_vector(), times(host, 2));
+  }
+}
+
 TEST_F(Cuda, MoreThanThereIs) {
   EXPECT_EQ(id_of([&] { DeviceArray<std::byte>(device, std::size_t{1} << 50); }), error_id::out_of_memory);
   EXPECT_EQ(id_of([] { (void)Device::open("cuda:99"); }), error_id::invalid_device);

@@ -65,11 +65,10 @@ Stream of(Stream* stream) {
   return reinterpret_cast<std::uintptr_t>(stream) <= 1 ? world().device.default_stream() : *stream;
 }
 
-void launch(Function& f, LaunchConfig config, Stream* stream, void** extra) {
+void launch(Function& f, LaunchConfig config, Stream* stream, void** parameters) {
   config.stream = of(stream);
-  auto* buffer = static_cast<std::byte*>(extra[1]);
   std::vector<Argument> arguments;
-  for (const Parameter& p : f.parameters) arguments.push_back({buffer + p.offset, p.bytes});
+  for (const Parameter& p : f.parameters) arguments.push_back({*parameters++, p.bytes});
   f.kernel.launch_with(config, arguments);
 }
 
@@ -226,14 +225,14 @@ ENTRY cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, i
   });
 }
 ENTRY cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                     unsigned shared, Stream* stream, void**, void** extra) {
+                     unsigned shared, Stream* stream, void** parameters, void**) {
   return answer([&] {
     launch(*static_cast<Function*>(function), {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = shared},
-           stream, extra);
+           stream, parameters);
     return 0;
   });
 }
-ENTRY cuLaunchKernelEx(const Settings* s, void* function, void**, void** extra) {
+ENTRY cuLaunchKernelEx(const Settings* s, void* function, void** parameters, void**) {
   return answer([&] {
     LaunchConfig config{.grid = {s->grid[0], s->grid[1], s->grid[2]},
                         .block = {s->block[0], s->block[1], s->block[2]},
@@ -243,7 +242,7 @@ ENTRY cuLaunchKernelEx(const Settings* s, void* function, void**, void** extra) 
       if (a.id == 2) config.cooperative = a.value[0] != 0;
       if (a.id == 4) config.cluster = Dim3(a.value[0], a.value[1], a.value[2]);
     }
-    launch(*static_cast<Function*>(function), config, s->stream, extra);
+    launch(*static_cast<Function*>(function), config, s->stream, parameters);
     return 0;
   });
 }

@@ -257,10 +257,12 @@ TEST_P(Async, BulkCopiesBothWaysAndReductions) {
       "setp.ne.u32 %p2, %r2, 0;\n@%p2 bra END;\n"
       "mbarrier.init.shared.b64 [bar], 1;\n"
       "mov.u32 %r5, tile;\nmov.u32 %r6, other;\n"
-      "mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 512;\n"
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd2], 256, [bar];\n"
-      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r6], [%r5], 256, [bar];\n" +
+      "mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd2], 256, [bar];\n" +
       std::string(kWait) +
+      "mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;\n"
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r6], [%r5], 256, [bar];\n"
+      "AGAIN:\nmbarrier.test_wait.shared.b64 %p1, [bar], %rd10;\n@!%p1 bra AGAIN;\n"
       "cp.async.bulk.prefetch.L2.global [%rd2], 256;\n"
       "fence.proxy.async.shared::cta;\n"
       "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r6], 256;\n"

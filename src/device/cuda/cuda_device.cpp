@@ -93,7 +93,7 @@ CudaDevice::~CudaDevice() {
   (void)driver_.release_context(number_);
 }
 
-Result<void> CudaDevice::checked(Status status, const std::string& what) const {
+Result<void> CudaDevice::checked(Status status, std::string_view what) const {
   if (status == 0) return {};
   return driver_error(driver_, status, what);
 }
@@ -193,8 +193,7 @@ Result<void> CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return {};
   WL_TRY(enter());
   StreamHandle* stream = here();
-  WL_TRY(
-      checked(driver_.copy(pointer_of(to), pointer_of(from), bytes, stream), fmt::format("a copy of {} bytes", bytes)));
+  WL_TRY(checked(driver_.copy(pointer_of(to), pointer_of(from), bytes, stream), "a copy"));
   return finish("a copy");
 }
 
@@ -292,30 +291,33 @@ Result<void> CudaDevice::run(Kernel& kernel, const Launch& launch) {
 }
 
 Result<void> CudaDevice::enqueue(const CudaKernel& kernel, const Launch& launch, StreamHandle* stream) const {
-  std::size_t bytes = launch.params.size();
-  // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END.
-  void* extra[] = {reinterpret_cast<void*>(1), const_cast<std::byte*>(launch.params.data()), reinterpret_cast<void*>(2),
-                   &bytes, nullptr};
+  thread_local std::vector<void*> parameters;
+  parameters.clear();
+  for (const ParamInfo& p : kernel.params())
+    parameters.push_back(const_cast<std::byte*>(launch.params.data()) + p.offset);
   const auto& g = launch.grid;
   const auto& b = launch.block;
-  if (!launch.cooperative && launch.cluster[0] == 0)
-    return checked(driver_.launch(kernel.handle(), g[0], g[1], g[2], b[0], b[1], b[2], launch.shared_bytes, stream,
-                                  nullptr, extra),
-                   "the launch of kernel " + kernel.name());
-  LaunchAttribute attributes[2] = {};
-  LaunchSettings settings{{g[0], g[1], g[2]}, {b[0], b[1], b[2]}, launch.shared_bytes, stream, attributes, 0};
-  if (launch.cooperative) {
-    LaunchAttribute& a = attributes[settings.attribute_count++];
-    a.id = kAttributeCooperative;
-    a.value.cooperative = 1;
+  Status status = 0;
+  if (!launch.cooperative && launch.cluster[0] == 0) {
+    status = driver_.launch(kernel.handle(), g[0], g[1], g[2], b[0], b[1], b[2], launch.shared_bytes, stream,
+                            parameters.data(), nullptr);
+  } else {
+    LaunchAttribute attributes[2] = {};
+    LaunchSettings settings{{g[0], g[1], g[2]}, {b[0], b[1], b[2]}, launch.shared_bytes, stream, attributes, 0};
+    if (launch.cooperative) {
+      LaunchAttribute& a = attributes[settings.attribute_count++];
+      a.id = kAttributeCooperative;
+      a.value.cooperative = 1;
+    }
+    if (launch.cluster[0] != 0) {
+      LaunchAttribute& a = attributes[settings.attribute_count++];
+      a.id = kAttributeCluster;
+      std::copy(launch.cluster.begin(), launch.cluster.end(), a.value.cluster);
+    }
+    status = driver_.launch_with(&settings, kernel.handle(), parameters.data(), nullptr);
   }
-  if (launch.cluster[0] != 0) {
-    LaunchAttribute& a = attributes[settings.attribute_count++];
-    a.id = kAttributeCluster;
-    std::copy(launch.cluster.begin(), launch.cluster.end(), a.value.cluster);
-  }
-  return checked(driver_.launch_with(&settings, kernel.handle(), nullptr, extra),
-                 "the launch of kernel " + kernel.name());
+  if (status == 0) return {};
+  return driver_error(driver_, status, "the launch of kernel " + kernel.name());
 }
 
 Result<void> CudaDevice::run_checked(Kernel& kernel_, const Launch& launch) {
@@ -336,6 +338,11 @@ Result<void> CudaDevice::run_checked(Kernel& kernel_, const Launch& launch) {
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   log->launch_ended({kernel.name(), launch.grid, launch.block, launch.shared_bytes, start, passed.count(), 0, !done});
   return done;
+}
+
+Result<void> CudaDevice::synchronize() {
+  WL_TRY(enter());
+  return checked(driver_.synchronize(), "work on the GPU failed");
 }
 
 Result<void> CudaDevice::reset() {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/cuda/cuda_queue.hpp"
@@ -99,6 +100,7 @@ class CudaDevice final : public Device {
   Result<void> check_launch(Kernel& kernel, const Launch& launch) override;
   Result<void> run(Kernel& kernel, const Launch& launch) override;
   Result<void> run_checked(Kernel& kernel, const Launch& launch) override;
+  Result<void> synchronize() override;
   Result<void> reset() override;
   Result<std::unique_ptr<Queue>> make_queue(const QueueOptions& options) override;
   [[nodiscard]] unsigned concurrency() const override { return 1; }
@@ -110,7 +112,7 @@ class CudaDevice final : public Device {
   [[nodiscard]] const Driver& driver() const { return driver_; }
   // Makes the context that of the calling thread.
   Result<void> enter() const;
-  Result<void> checked(Status status, const std::string& what) const;
+  Result<void> checked(Status status, std::string_view what) const;
 
  private:
   CudaDevice(const Driver& driver, DeviceNumber number, isa::GpuProfile profile)

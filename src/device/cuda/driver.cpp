@@ -72,7 +72,10 @@ ErrorId id_of(Status status) {
     case 710: return ErrorId::device_assert;
     case 712: return ErrorId::host_memory_registered;
     case 715: return ErrorId::illegal_instruction;
+    case 714: return ErrorId::stack_overflow;
     case 716: return ErrorId::misaligned_address;
+    case 717: return ErrorId::illegal_address;
+    case 718:
     case 719: return ErrorId::device_trap;
     case 720: return ErrorId::cooperative_too_large;
     case 800: return ErrorId::not_permitted;
@@ -102,7 +105,7 @@ Result<const Driver*> find_driver() {
   return &*loaded;
 }
 
-Diag driver_error(const Driver& driver, Status status, const std::string& what) {
+Diag driver_error(const Driver& driver, Status status, std::string_view what) {
   const char* name = nullptr;
   const char* text = nullptr;
   if (driver.error_name(status, &name) != 0 || name == nullptr) name = "an unknown error";

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -143,6 +144,6 @@ struct Driver {
 Result<const Driver*> find_driver();
 
 // The error of a status that is not 0: with a stable id where there is one for its code.
-Diag driver_error(const Driver& driver, Status status, const std::string& what);
+Diag driver_error(const Driver& driver, Status status, std::string_view what);
 
 }  // namespace warploom::device::cuda

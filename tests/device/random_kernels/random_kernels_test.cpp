@@ -152,7 +152,7 @@ std::string ptx_of(const std::vector<random_kernels::Kernel>& kernels, unsigned 
   const char* compiler = std::getenv("WARPLOOM_RANDOM_COMPILER");
   const bool nvcc = compiler != nullptr && compiler == std::string_view("nvcc");
   auto ptx = frontend::compile_cuda_source(text, "random.cu",
-                                           {.lineinfo = false, .optimisation = optimisation, .use_nvcc = nvcc});
+                                           {.lineinfo = false, .use_nvcc = nvcc, .optimisation = optimisation});
   if (!ptx) throw std::runtime_error(ptx.error().to_string());
   return *ptx;
 }
