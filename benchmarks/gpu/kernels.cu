@@ -16,13 +16,23 @@ __global__ void copy_floats(const float4* in, float4* out, int n) {
   if (i < n) out[i] = in[i];
 }
 
-// Blocks of 32 x 8 threads, tiles of 32 x 32.
+// 256 threads turn 64 x 64 elements, four at a time in both directions.
 __global__ void transpose(const float* in, float* out, int n) {
-  __shared__ float tile[32][33];
-  const int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * 32, y = blockIdx.y * 32;
-  for (int j = 0; j < 32; j += 8) tile[ty + j][tx] = in[(size_t)(y + ty + j) * n + x + tx];
+  __shared__ float tile[64][65];
+  const int far = threadIdx.x / 16, near = threadIdx.x % 16 * 4, x = blockIdx.x * 64, y = blockIdx.y * 64;
+#pragma unroll
+  for (int j = far; j < 64; j += 16) {
+    const float4 v = *(const float4*)&in[(size_t)(y + j) * n + x + near];
+    tile[j][near] = v.x;
+    tile[j][near + 1] = v.y;
+    tile[j][near + 2] = v.z;
+    tile[j][near + 3] = v.w;
+  }
   __syncthreads();
-  for (int j = 0; j < 32; j += 8) out[(size_t)(x + ty + j) * n + y + tx] = tile[tx][ty + j];
+#pragma unroll
+  for (int j = far; j < 64; j += 16)
+    *(float4*)&out[(size_t)(x + j) * n + y + near] =
+        make_float4(tile[near][j], tile[near + 1][j], tile[near + 2][j], tile[near + 3][j]);
 }
 
 __device__ float over_block(float value, bool largest) {
@@ -74,43 +84,45 @@ __global__ void matmul_tiled16(const float* a, const float* b, float* c, int n) 
   c[row * n + col] = sum;
 }
 
-// 256 threads compute 128 x 128 elements, each 8 x 8 of them: two by two quarters of 4 x 4. The next step's tiles are
-// on their way through registers while this one's are multiplied. n is a multiple of 128.
-template <int kDepth>
-__device__ void matmul_pieces(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int n) {
-  constexpr int kParts = kDepth / 8;
+// 256 threads compute 128 x 128 elements, each 8 x 8 of them: two by two quarters of 4 x 4. While one step's tiles are
+// multiplied the next ones are on their way: b's straight to shared memory, a's through registers, because it is
+// turned. n is a multiple of 128.
+__global__ void __launch_bounds__(256, 2)
+    matmul_best(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int n) {
+  constexpr int kDepth = 16;
   __shared__ float as[2][kDepth][128 + 4], bs[2][kDepth][128];
   const int t = threadIdx.x, warp = t / 32, lane = t % 32;
   // A warp computes 64 x 32: its lanes form 8 x 4.
   const int row = warp / 4 * 64 + lane / 4 * 4, col = warp % 4 * 32 + lane % 4 * 4;
-  const int a_row = t / (kDepth / 4), a_col = t % (kDepth / 4) * 4, b_row = t / 32, b_col = t % 32 * 4;
+  const int a_row = t / 4, a_col = t % 4 * 4, b_row = t / 32, b_col = t % 32 * 4;
   const float* a_in = a + (size_t)(blockIdx.y * 128 + a_row) * n + a_col;
   const float* b_in = b + (size_t)b_row * n + blockIdx.x * 128 + b_col;
-  float4 a_next[kParts], b_next[kParts];
-  const auto fetch = [&] {
-    for (int i = 0; i < kParts; ++i) {
-      a_next[i] = *(const float4*)(a_in + (size_t)i * (1024 / kDepth) * n);
-      b_next[i] = *(const float4*)(b_in + (size_t)i * 8 * n);
+  float4 a_next[2];
+  const auto fetch = [&](int half) {
+    for (int i = 0; i < 2; ++i) {
+      a_next[i] = *(const float4*)(a_in + (size_t)i * 64 * n);
+      const unsigned to = (unsigned)__cvta_generic_to_shared(&bs[half][b_row + i * 8][b_col]);
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(b_in + (size_t)i * 8 * n) : "memory");
     }
     a_in += kDepth;
     b_in += (size_t)kDepth * n;
   };
-  const auto keep = [&](int half) {
-    for (int i = 0; i < kParts; ++i) {
-      as[half][a_col + 0][a_row + i * (1024 / kDepth)] = a_next[i].x;
-      as[half][a_col + 1][a_row + i * (1024 / kDepth)] = a_next[i].y;
-      as[half][a_col + 2][a_row + i * (1024 / kDepth)] = a_next[i].z;
-      as[half][a_col + 3][a_row + i * (1024 / kDepth)] = a_next[i].w;
-      *(float4*)&bs[half][b_row + i * 8][b_col] = b_next[i];
+  const auto arrive = [&](int half) {
+    for (int i = 0; i < 2; ++i) {
+      as[half][a_col + 0][a_row + i * 64] = a_next[i].x;
+      as[half][a_col + 1][a_row + i * 64] = a_next[i].y;
+      as[half][a_col + 2][a_row + i * 64] = a_next[i].z;
+      as[half][a_col + 3][a_row + i * 64] = a_next[i].w;
     }
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
   };
   float sum[8][8] = {};
-  fetch();
-  keep(0);
-  __syncthreads();
+  fetch(0);
+  arrive(0);
   for (int k0 = 0, half = 0; k0 < n; k0 += kDepth, half ^= 1) {
     const bool more = k0 + kDepth < n;
-    if (more) fetch();
+    if (more) fetch(half ^ 1);
 #pragma unroll
     for (int k = 0; k < kDepth; ++k) {
       float p[8], q[8];
@@ -123,8 +135,7 @@ __device__ void matmul_pieces(const float* __restrict__ a, const float* __restri
 #pragma unroll
         for (int j = 0; j < 8; ++j) sum[i][j] += p[i] * q[j];
     }
-    if (more) keep(half ^ 1);
-    __syncthreads();
+    if (more) arrive(half ^ 1);
   }
 #pragma unroll
   for (int i = 0; i < 8; ++i)
@@ -133,9 +144,4 @@ __device__ void matmul_pieces(const float* __restrict__ a, const float* __restri
       const size_t at = (size_t)(blockIdx.y * 128 + row + i % 4 + i / 4 * 32) * n + blockIdx.x * 128 + col + j * 16;
       *(float4*)(c + at) = make_float4(sum[i][j * 4], sum[i][j * 4 + 1], sum[i][j * 4 + 2], sum[i][j * 4 + 3]);
     }
-}
-
-__global__ void __launch_bounds__(256, 2) matmul_best(const float* __restrict__ a, const float* __restrict__ b,
-                                                      float* __restrict__ c, int n) {
-  matmul_pieces<8>(a, b, c, n);
 }
