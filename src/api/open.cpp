@@ -103,7 +103,7 @@ std::optional<unsigned> gpu_number(std::string_view name) {
 bool wants_cpu(const DeviceOptions& options) {
   const DeviceOptions plain;
   if (options.threads != plain.threads || options.profile != plain.profile || options.deterministic ||
-      options.unoptimised || options.memory_limit != 0)
+      options.unoptimised || options.memory_limit != 0 || options.ordinal != 0)
     return true;
   for (const char* name : {"WARPLOOM_THREADS", "WARPLOOM_PROFILE", "WARPLOOM_DETERMINISTIC", "WARPLOOM_UNOPTIMISED",
                            "WARPLOOM_TIER", "WARPLOOM_DUMP"})

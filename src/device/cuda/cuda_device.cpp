@@ -130,7 +130,7 @@ Result<std::unique_ptr<Queue>> CudaDevice::make_queue(const QueueOptions& option
 
 // ---- memory ----
 
-Result<void*> CudaDevice::allocate(std::size_t bytes) {
+Result<void*> CudaDevice::take(std::size_t bytes) {
   WL_TRY(enter());
   DevicePointer address = 0;
   if (const Status status = driver_.allocate(&address, bytes); status != 0) {
@@ -138,18 +138,46 @@ Result<void*> CudaDevice::allocate(std::size_t bytes) {
     if (d.id == ErrorId::out_of_memory) d.where = fmt::format("{} has {} bytes free", profile_.title, free_bytes());
     return d;
   }
-  const std::lock_guard lock(memory_mutex_);
-  allocations_[address] = bytes;
   return reinterpret_cast<void*>(address);
 }
 
+Result<void*> CudaDevice::allocate(std::size_t bytes) {
+  auto address = take(bytes);
+  if (address) mark(*address, bytes, {});
+  return address;
+}
+
 Result<void> CudaDevice::release(void* address) {
-  {
-    const std::lock_guard lock(memory_mutex_);
-    allocations_.erase(pointer_of(address));
-  }
+  unmark(address);
   WL_TRY(enter());
   return checked(driver_.release(pointer_of(address)), "memory cannot be released");
+}
+
+Result<void*> CudaDevice::reserve(std::size_t bytes) {
+  auto address = take(bytes);
+  if (!address) return address;
+  const std::lock_guard lock(memory_mutex_);
+  reserved_[pointer_of(*address)] = bytes;
+  return address;
+}
+
+void CudaDevice::unreserve(void* address) {
+  {
+    const std::lock_guard lock(memory_mutex_);
+    reserved_.erase(pointer_of(address));
+  }
+  if (enter()) (void)driver_.release(pointer_of(address));
+}
+
+void CudaDevice::mark(void* address, std::size_t bytes, Origin origin) {
+  (void)origin;
+  const std::lock_guard lock(memory_mutex_);
+  allocations_[pointer_of(address)] = bytes;
+}
+
+void CudaDevice::unmark(void* address) {
+  const std::lock_guard lock(memory_mutex_);
+  allocations_.erase(pointer_of(address));
 }
 
 std::string CudaDevice::describe_address(const void* address) const {
@@ -164,14 +192,24 @@ std::string CudaDevice::describe_address(const void* address) const {
 
 bool CudaDevice::addressable(const void* address, std::size_t bytes) const {
   const std::uintptr_t at = pointer_of(address);
+  // Of the last range that begins at or before the address, how much is left from there; of the next, how far it is.
+  struct Room {
+    std::size_t inside = 0, ahead = ~std::size_t{0};
+  };
+  const auto room = [at](const std::map<std::uintptr_t, std::size_t>& ranges) {
+    Room out;
+    auto next = ranges.upper_bound(at);
+    if (next != ranges.end()) out.ahead = next->first - at;
+    if (next == ranges.begin()) return out;
+    const auto& [start, size] = *--next;
+    if (at < start + size) out.inside = start + size - at;
+    return out;
+  };
   const std::lock_guard lock(memory_mutex_);
-  auto next = allocations_.upper_bound(at);
-  // Into one that begins later.
-  if (next != allocations_.end() && bytes > next->first - at) return false;
-  if (next == allocations_.begin()) return true;
-  const auto& [start, size] = *--next;
+  const Room allocation = room(allocations_), reserved = room(reserved_);
+  if (allocation.inside != 0) return bytes <= allocation.inside;
   // What is not ours may be anyone's.
-  return at >= start + size || bytes <= start + size - at;
+  return reserved.inside == 0 && bytes <= std::min(allocation.ahead, reserved.ahead);
 }
 
 std::size_t CudaDevice::free_bytes() const {
@@ -349,6 +387,7 @@ Result<void> CudaDevice::reset() {
   {
     const std::lock_guard lock(memory_mutex_);
     allocations_.clear();
+    reserved_.clear();
   }
   // The context is the same object afterwards; what was made in it is gone.
   ContextHandle* context = nullptr;

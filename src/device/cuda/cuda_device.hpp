@@ -86,6 +86,10 @@ class CudaDevice final : public Device {
 
   Result<void*> allocate(std::size_t bytes) override;
   Result<void> release(void* address) override;
+  Result<void*> reserve(std::size_t bytes) override;
+  void unreserve(void* address) override;
+  void mark(void* address, std::size_t bytes, Origin origin) override;
+  void unmark(void* address) override;
   [[nodiscard]] std::string describe_address(const void* address) const override;
   [[nodiscard]] bool addressable(const void* address, std::size_t bytes) const override;
   [[nodiscard]] std::size_t free_bytes() const override;
@@ -117,6 +121,7 @@ class CudaDevice final : public Device {
  private:
   CudaDevice(const Driver& driver, DeviceNumber number, isa::GpuProfile profile)
       : driver_(driver), number_(number), profile_(std::move(profile)) {}
+  Result<void*> take(std::size_t bytes);
   Result<void> enqueue(const CudaKernel& kernel, const Launch& launch, StreamHandle* stream) const;
   // The stream of the thread's current queue, else the device's own.
   [[nodiscard]] StreamHandle* here() const;
@@ -133,7 +138,7 @@ class CudaDevice final : public Device {
   std::atomic<bool> lost_{false};
 
   mutable std::mutex memory_mutex_;
-  std::map<std::uintptr_t, std::size_t> allocations_;  // by address
+  std::map<std::uintptr_t, std::size_t> allocations_, reserved_;  // by address
 
   std::atomic<bool> logged_{false};
   std::mutex log_mutex_;
