@@ -108,6 +108,8 @@ class WARPLOOM_API Device {
   /// How many devices the process sees: WARPLOOM_DEVICES, by default 1. All have the profile that they are opened with,
   /// memory of their own, and share the processor. Throws invalid_value for a variable that is no number.
   [[nodiscard]] static unsigned count();
+  /// What an empty name stands for here.
+  [[nodiscard]] static std::string default_name(const DeviceOptions& options = {});
   /// Names that open() takes here: "cpu", then the GPUs.
   [[nodiscard]] static std::vector<std::string> names();
   /// Names of the profiles that DeviceOptions::profile accepts.

@@ -187,6 +187,10 @@ void register_device(nb::module_& m) {
           "dst"_a, "peer"_a, "src"_a, "nbytes"_a, "stream"_a = nb::none(), Unlocked(),
           "Copies to another device's memory (cuMemcpyPeer); queued when there is a stream, of either device.")
       .def_static("count", &Device::count, "How many devices the process sees: WARPLOOM_DEVICES.")
+      .def_static(
+          "default_name", [] { return Device::default_name(); },
+          "The device that programs run on here which name none: \"cuda:0\" with a GPU, else \"cpu\".")
+      .def_static("names", &Device::names, "The devices there are: \"cpu\", then the GPUs.")
       .def_static("profiles", &Device::profiles, "Names of the GPUs that a device can model.")
       .def_prop_ro("properties", &properties, "The modelled GPU, sizes in bytes (cuDeviceGetAttribute).")
       .def(

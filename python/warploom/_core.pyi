@@ -173,6 +173,14 @@ class Device:
         """
 
     @staticmethod
+    def default_name() -> str:
+        """The device that programs run on here which name none: "cuda:0" with a GPU, else "cpu"."""
+
+    @staticmethod
+    def names() -> list[str]:
+        """The devices there are: "cpu", then the GPUs."""
+
+    @staticmethod
     def count() -> int:
         """How many devices the process sees: WARPLOOM_DEVICES."""
 

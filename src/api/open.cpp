@@ -106,7 +106,7 @@ bool wants_cpu(const DeviceOptions& options) {
       options.unoptimised || options.memory_limit != 0 || options.ordinal != 0)
     return true;
   for (const char* name : {"WARPLOOM_THREADS", "WARPLOOM_PROFILE", "WARPLOOM_DETERMINISTIC", "WARPLOOM_UNOPTIMISED",
-                           "WARPLOOM_TIER", "WARPLOOM_DUMP"})
+                           "WARPLOOM_TIER", "WARPLOOM_DUMP", "WARPLOOM_DEVICES", "WARPLOOM_MEMORY_LIMIT"})
     if (!variable(name).empty()) return true;
   return variable("WARPLOOM_OBSERVE").find("explain") != std::string_view::npos;
 }
@@ -117,6 +117,8 @@ std::string default_name(const DeviceOptions& options) {
 }
 
 }  // namespace
+
+std::string Device::default_name(const DeviceOptions& options) { return warploom::default_name(options); }
 
 Device Device::open(std::string_view name, const DeviceOptions& options) {
   const std::string chosen = name.empty() ? default_name(options) : std::string(name);

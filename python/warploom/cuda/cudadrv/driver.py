@@ -386,8 +386,16 @@ class Driver:
             self.cuMemsetD8(dst, value, size)
 
 
+def _on_gpus() -> bool:
+    """Whether the devices are the driver's GPUs: when there are some, unless WARPLOOM_DEVICE or another variable asks
+    for the CPU device."""
+    return _core.Device.default_name() != "cpu"
+
+
 def _device_count() -> int:
-    """WARPLOOM_DEVICES (default 1), of which CUDA_VISIBLE_DEVICES shows the listed ones up to the first unknown."""
+    """The GPUs, or on the CPU WARPLOOM_DEVICES (default 1), of which CUDA_VISIBLE_DEVICES shows the listed ones up to the first unknown."""
+    if _on_gpus():
+        return len(_core.Device.names()) - 1
     count = int(os.environ.get("WARPLOOM_DEVICES", "1"))
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
@@ -455,7 +463,7 @@ class Device:
     @property
     def uuid(self) -> str:
         """"GPU-" and a UUID, the same in all processes."""
-        return "GPU-%s" % uuid.uuid5(uuid.NAMESPACE_URL, "warploom:cpu:%d" % self.id)
+        return "GPU-%s" % uuid.uuid5(uuid.NAMESPACE_URL, "warploom:%s:%d" % ("gpu" if _on_gpus() else "cpu", self.id))
 
     @property
     def supports_float16(self) -> bool:
@@ -536,8 +544,10 @@ class Device:
 
 
 def _open_device(number: int):
-    return _core.Device.open("cpu", ordinal=number,
-                             per_thread_default_stream=bool(config.CUDA_PER_THREAD_DEFAULT_STREAM))
+    per_thread = bool(config.CUDA_PER_THREAD_DEFAULT_STREAM)
+    if _on_gpus():
+        return _core.Device.open("cuda:%d" % number, per_thread_default_stream=per_thread)
+    return _core.Device.open("cpu", ordinal=number, per_thread_default_stream=per_thread)
 
 
 class Context:
