@@ -136,7 +136,7 @@ void fill_elements(const PyDevice& self, std::uint64_t to, std::uint64_t value, 
 }  // namespace
 
 void register_device(nb::module_& m) {
-  nb::class_<DeferCleanup>(m, "DeferredReleases", "Nothing of a device is released while one exists.");
+  const nb::class_<DeferCleanup> deferred(m, "DeferredReleases", "Nothing of a device is released while one exists.");
   nb::class_<PyDevice>(m, "Device", "A device and its context; it closes with the last object made on it.")
       .def_static("open", &open, "name"_a = "cpu", nb::kw_only(), "threads"_a = 0, "profile"_a = "h200",
                   "deterministic"_a = false, "unoptimised"_a = false, "memory_limit"_a = 0,

@@ -177,7 +177,8 @@ nb::dict import_tensor(nb::handle capsule) {
 }  // namespace
 
 void register_dlpack(nb::module_& m) {
-  nb::class_<Taken>(m, "DlpackOwner", "The memory of a DLPack tensor of another library; it goes back with this.");
+  const nb::class_<Taken> owner(m, "DlpackOwner",
+                                "The memory of a DLPack tensor of another library; it goes back with this.");
   m.def("dlpack_export", &export_tensor, "owner"_a, "address"_a, "shape"_a, "strides"_a, "code"_a, "bits"_a,
         "device_type"_a, "device_number"_a, "versioned"_a, "flags"_a,
         "A DLPack capsule for memory that owner keeps; strides in elements, code and bits as DLDataType's.");

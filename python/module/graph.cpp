@@ -18,6 +18,7 @@ struct PyGraphExec {
 
 std::vector<GraphNode> nodes(const std::vector<std::uint32_t>& indices) {
   std::vector<GraphNode> out;
+  out.reserve(indices.size());
   for (const std::uint32_t index : indices) out.push_back({index});
   return out;
 }

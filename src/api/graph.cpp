@@ -114,8 +114,7 @@ Graph Stream::end_capture() const {
 void Stream::add_graph(const Graph& graph) const {
   runtime::Context& context = api::use(state_, "the stream");
   Operation operation = child_operation(*state_, graph);
-  if (api::checked(context.captures().add(*state_->stream, context.is_legacy(state_->stream), std::move(operation))))
-    return;
+  if (api::checked(context.captures().add(*state_->stream, context.is_legacy(state_->stream), operation))) return;
   api::fail(ErrorId::illegal_state, "the stream is not being captured",
             "instantiate the graph and launch it, or begin a capture");
 }

@@ -92,6 +92,7 @@ class Compound : Expansion {
     }
     for (std::size_t i = 0; i < 2; ++i) {
       std::vector<Operand> operands;
+      operands.reserve(halves.size());
       for (const Operand& h : halves) operands.push_back(h.elements[i]);
       add(p_.op, {Type::f32}, std::move(operands), p_.mods);
     }

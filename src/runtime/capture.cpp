@@ -119,7 +119,7 @@ Result<void> Captures::permit_legacy(std::string_view call) {
                        "use another stream, or capture a stream that was made with blocking = false");
 }
 
-Result<bool> Captures::add(const Stream& stream, bool is_legacy, Operation&& operation) {
+Result<bool> Captures::add(const Stream& stream, bool is_legacy, Operation& operation) {
   const std::lock_guard lock(mutex_);
   if (is_legacy) {
     WL_TRY(permit_legacy("work"));

@@ -54,7 +54,8 @@ class Captures {
   [[nodiscard]] Info info(const Stream& stream) const;
 
   // True when the stream is captured: the operation is then a node. False: it is left to the caller.
-  Result<bool> add(const Stream& stream, bool is_legacy, Operation&& operation);
+  // Takes the operation when it is captured.
+  Result<bool> add(const Stream& stream, bool is_legacy, Operation& operation);
   Result<bool> record(const Stream& stream, bool is_legacy, Event& event);
   Result<bool> wait(const Stream& stream, bool is_legacy, const Event& event);
 

@@ -158,7 +158,7 @@ Result<void> Context::launch(const std::shared_ptr<Stream>& stream, device::Kern
   if (captures_.any()) {
     Operation operation = Operation::launch_of(kernel, launch, keep);
     operation.launch.priority = stream->priority();
-    auto captured = captures_.add(*stream, is_legacy(stream), std::move(operation));
+    auto captured = captures_.add(*stream, is_legacy(stream), operation);
     if (!captured) return std::move(captured.error());
     if (*captured) return {};
   }

@@ -62,7 +62,7 @@ Result<std::shared_ptr<Stream>> Context::thread_stream() {
 Result<Ticket> Context::enqueue(const std::shared_ptr<Stream>& stream, Operation operation) {
   WL_TRY(usable());
   if (captures_.any()) {
-    auto captured = captures_.add(*stream, is_legacy(stream), std::move(operation));
+    auto captured = captures_.add(*stream, is_legacy(stream), operation);
     if (!captured) return std::move(captured.error());
     if (*captured) return Ticket{};
   }

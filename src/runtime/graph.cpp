@@ -164,7 +164,7 @@ Result<void> GraphInstance::check_node(Node node) const {
   return {};
 }
 
-Result<void> GraphInstance::set(Node node, Operation operation) {
+Result<void> GraphInstance::set(Node node, const Operation& operation) {
   const std::lock_guard lock(order);
   WL_TRY(check_node(node));
   const UpdateResult result = compatible(graph_->operation(node), operation);

@@ -146,7 +146,7 @@ class GraphInstance {
 
   // Launches that are queued already run what they were queued with.
   Result<UpdateOutcome> update(const LaunchGraph& graph);
-  Result<void> set(Node node, Operation operation);
+  Result<void> set(Node node, const Operation& operation);
   Result<void> enable(Node node, bool on);
   Result<bool> enabled(Node node) const;
   [[nodiscard]] std::shared_ptr<const LaunchGraph> graph() const;

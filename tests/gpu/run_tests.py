@@ -1,9 +1,9 @@
 """Runs the tests of the CPU device on a GPU: run_tests.py FOLDER [--device cuda:0] [--jobs N] [--json FILE].
 
 FOLDER holds the device_*_test programs. Each test has a process of its own, because CUDA lets no process use a GPU
-after an illegal access. ledger.tsv beside this file names those that may fail, with reasons; a test that passes although
-it is listed is reported too. Where there is no compiler, WARPLOOM_TEST_PTX names a folder with the kernels' PTX, left
-there by an earlier run of the same programs with that variable set.
+after an illegal access. ledger.tsv beside this file names those that may fail, with reasons; a test that passes
+although it is listed is reported too. Where there is no compiler, WARPLOOM_TEST_PTX names a folder with the kernels'
+PTX, left there by an earlier run of the same programs with that variable set.
 """
 import argparse
 import concurrent.futures

@@ -316,8 +316,8 @@ int main(int argc, char** argv) {
   std::map<std::string, std::size_t> by_row;
   for (const isa::Row& row : isa::rows())
     for (const isa::Form& form : row.forms) {
-      if (form.flow != isa::Flow::pure || form.emit == "unsupported" || form.emit == "compound" || row.op == isa::Op::mov ||
-          row.op == isa::Op::cvta || row.op == isa::Op::createpolicy)
+      if (form.flow != isa::Flow::pure || form.emit == "unsupported" || form.emit == "compound" ||
+          row.op == isa::Op::mov || row.op == isa::Op::cvta || row.op == isa::Op::createpolicy)
         continue;
       // Half of all forms, and compilers hardly make them: a comparison into a register with a predicate beside it.
       if (row.op == isa::Op::set && form.operands.size() > 3) continue;

@@ -145,6 +145,7 @@ void Explain::releases(const ReleaseFacts& facts) {
 std::vector<ManagedFacts> Explain::managed() const {
   const std::lock_guard lock(mutex_);
   std::vector<ManagedFacts> out;
+  out.reserve(managed_.size());
   for (const auto& [id, facts] : managed_) out.push_back(facts);
   return out;
 }

@@ -393,7 +393,8 @@ def _on_gpus() -> bool:
 
 
 def _device_count() -> int:
-    """The GPUs, or on the CPU WARPLOOM_DEVICES (default 1), of which CUDA_VISIBLE_DEVICES shows the listed ones up to the first unknown."""
+    """The GPUs, or on the CPU WARPLOOM_DEVICES (default 1), of which CUDA_VISIBLE_DEVICES shows the listed ones up to
+    the first unknown."""
     if _on_gpus():
         return len(_core.Device.names()) - 1
     count = int(os.environ.get("WARPLOOM_DEVICES", "1"))
