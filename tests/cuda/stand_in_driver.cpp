@@ -65,8 +65,7 @@ Stream of(Stream* stream) {
   return reinterpret_cast<std::uintptr_t>(stream) <= 1 ? world().device.default_stream() : *stream;
 }
 
-void launch(Function& f, LaunchConfig config, Stream* stream, void** parameters) {
-  config.stream = of(stream);
+void launch(Function& f, const LaunchConfig& config, void** parameters) {
   std::vector<Argument> arguments;
   for (const Parameter& p : f.parameters) arguments.push_back({*parameters++, p.bytes});
   f.kernel.launch_with(config, arguments);
@@ -227,8 +226,9 @@ ENTRY cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, i
 ENTRY cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                      unsigned shared, Stream* stream, void** parameters, void**) {
   return answer([&] {
-    launch(*static_cast<Function*>(function), {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = shared},
-           stream, parameters);
+    const LaunchConfig config{
+        .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = shared, .stream = of(stream)};
+    launch(*static_cast<Function*>(function), config, parameters);
     return 0;
   });
 }
@@ -236,13 +236,14 @@ ENTRY cuLaunchKernelEx(const Settings* s, void* function, void** parameters, voi
   return answer([&] {
     LaunchConfig config{.grid = {s->grid[0], s->grid[1], s->grid[2]},
                         .block = {s->block[0], s->block[1], s->block[2]},
-                        .shared_bytes = s->shared_bytes};
+                        .shared_bytes = s->shared_bytes,
+                        .stream = of(s->stream)};
     for (unsigned i = 0; i < s->count; ++i) {
       const auto& a = s->attributes[i];
       if (a.id == 2) config.cooperative = a.value[0] != 0;
       if (a.id == 4) config.cluster = Dim3(a.value[0], a.value[1], a.value[2]);
     }
-    launch(*static_cast<Function*>(function), config, s->stream, parameters);
+    launch(*static_cast<Function*>(function), config, parameters);
     return 0;
   });
 }

@@ -27,7 +27,9 @@ class ErrorRecord:
         self._module = module
         self._context = context
         self._generation = context._generation
-        self._words = (ctypes.c_uint32 * 8).from_address(address)
+        words = ctypes.c_uint32 * 8
+        self._address = address if context.device.is_hardware else None  # the host cannot read it there
+        self._words = words.from_address(address) if self._address is None else words()
         self._exceptions = exceptions
         self._places = places
         self._pyfunc = pyfunc
@@ -36,11 +38,15 @@ class ErrorRecord:
         """The exception recorded since the last call, or None; the record is cleared. The device must be idle."""
         if self._context._generation != self._generation:
             return None  # the device has been reset, and the variable is gone
+        if self._address is not None:
+            self._context._core_device.copy(ctypes.addressof(self._words), self._address, ctypes.sizeof(self._words))
         code = self._words[0]
         if code == 0:
             return None
         tid, ctaid, line = list(self._words[1:4]), list(self._words[4:7]), self._words[7]
         self._words[0] = 0
+        if self._address is not None:
+            self._context._core_device.copy(self._address, ctypes.addressof(self._words), 4)
         file, function = self._pyfunc.__code__.co_filename, self._pyfunc.__name__
         if code <= len(self._places):
             file, line, function = self._places[code - 1]

@@ -1,6 +1,7 @@
 """DLPack: arrays shared with other libraries without copies (DLPack specification 1.1; Python array API standard).
 
-The memory of the CPU device is memory of the host, so arrays are given away as kDLCPU, which NumPy and others take.
+The memory of the CPU device is memory of the host, so its arrays are given away as kDLCPU, which NumPy and others
+take; those of a GPU as kDLCUDA.
 """
 
 from __future__ import annotations
@@ -67,12 +68,20 @@ def _order(array, stream: Optional[int]) -> None:
     call("cuStreamWaitEvent", consumer.wait, event)
 
 
+def home(context) -> Tuple[int, int]:
+    """DLPack's device type and number of the context's memory."""
+    return (CUDA, context.device.id) if context.device.is_hardware else (CPU, 0)
+
+
 @devices.require_context
 def export(array, stream=None, max_version=None, dl_device=None, copy: Optional[bool] = None):
     """The DLPack capsule of a device array; see ``DeviceNDArray.__dlpack__``."""
-    device_type, number = (CPU, 0) if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
     context = devices.get_context()
-    if (device_type, number) not in ((CPU, 0), (CUDA, context.device.id)):
+    device_type, number = home(context) if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    if (device_type, number) not in (home(context), (CUDA, context.device.id)):
+        if context.device.is_hardware:
+            raise BufferError("the array can be given to (2, %d), not to (%d, %d)"
+                              % (context.device.id, device_type, number))
         raise BufferError("the array can be given to the CPU, device (1, 0), or to (2, %d), not to (%d, %d)"
                           % (context.device.id, device_type, number))
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or stream < -1):

@@ -78,8 +78,10 @@ class _Strided:
         return export(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self):
-        """(1, 0): memory of the CPU."""
-        return (1, 0)
+        """(1, 0): memory of the CPU; (2, id) on a GPU."""
+        from ._dlpack import home
+
+        return home(devices.get_context())
 
     def _writable(self) -> None:
         if self._readonly:

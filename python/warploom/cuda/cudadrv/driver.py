@@ -451,6 +451,11 @@ class Device:
         return self._core_device.properties
 
     @property
+    def is_hardware(self) -> bool:
+        """Whether this is a GPU, whose memory the host cannot reach, and not the CPU device."""
+        return _on_gpus()
+
+    @property
     def compute_capability(self) -> Tuple[int, int]:
         """(major, minor)."""
         found = self.properties
