@@ -27,12 +27,12 @@ class ArrayView {
   /// Elements one after the other.
   WARPLOOM_HOST_DEVICE constexpr ArrayView(T* data, const index_type (&shape)[Rank], Order order = Order::c)
       : data_(data) {
-    index_type step = sizeof(T);
+    unsigned long long step = sizeof(T);  // wraps where it cannot be, which owners of memory refuse
     for (unsigned i = 0; i < Rank; ++i) {
       const unsigned axis = order == Order::f ? i : Rank - 1 - i;
       shape_[axis] = shape[axis];
-      strides_[axis] = step;
-      step *= shape[axis] > 1 ? shape[axis] : 1;
+      strides_[axis] = static_cast<index_type>(step);
+      step *= shape[axis] > 1 ? static_cast<unsigned long long>(shape[axis]) : 1;
     }
   }
   WARPLOOM_HOST_DEVICE constexpr ArrayView(T* data, const index_type (&shape)[Rank], const index_type (&strides)[Rank])

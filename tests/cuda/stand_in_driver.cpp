@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct World {
   Device device = Device::open("cpu", {.threads = 2, .profile = "l4"});
   std::map<std::uint64_t, DeviceArray<std::byte>> memory;
   std::map<void*, HostRegistration> registered;
+  std::set<Stream*> streams;
   std::vector<std::string> images;  // of links, which live as long as the process
 };
 
@@ -133,6 +135,8 @@ ENTRY cuDevicePrimaryCtxReset_v2(int) {
     world().device.reset();
     const std::lock_guard lock(world().mutex);
     world().memory.clear();
+    for (Stream* stream : world().streams) delete stream;
+    world().streams.clear();
     return 0;
   });
 }
@@ -294,6 +298,8 @@ ENTRY cuMemsetD32Async(std::uint64_t to, unsigned value, std::size_t count, Stre
 ENTRY cuStreamCreateWithPriority(Stream** stream, unsigned flags, int priority) {
   return answer([&] {
     *stream = new Stream(world().device, {.blocking = flags != 1, .priority = priority});
+    const std::lock_guard lock(world().mutex);
+    world().streams.insert(*stream);
     return 0;
   });
 }
@@ -332,6 +338,8 @@ ENTRY cuEventElapsedTime(float* ms, Event* start, Event* end) {
   });
 }
 ENTRY cuStreamDestroy_v2(Stream* stream) {
+  const std::lock_guard lock(world().mutex);
+  if (world().streams.erase(stream) == 0) return 400;
   delete stream;
   return 0;
 }
