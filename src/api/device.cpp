@@ -137,6 +137,11 @@ auto find_peer(detail::DeviceState& device, const std::shared_ptr<detail::Device
   return std::find_if(device.peers.begin(), device.peers.end(), [&](const auto& one) { return one.lock() == peer; });
 }
 
+void check_peer(const Device& device, const Device& peer) {
+  if (!device.can_access_peer(peer))
+    api::fail(ErrorId::invalid_device, "a device is no peer of itself", "pass another device");
+}
+
 }  // namespace
 
 bool Device::can_access_peer(const Device& peer) const {
@@ -146,8 +151,7 @@ bool Device::can_access_peer(const Device& peer) const {
 }
 
 void Device::enable_peer_access(const Device& peer) const {
-  if (!can_access_peer(peer))
-    api::fail(ErrorId::invalid_device, "a device is no peer of itself", "pass another device");
+  check_peer(*this, peer);
   const std::lock_guard lock(state_->mutex);
   if (find_peer(*state_, peer.state_) != state_->peers.end())
     api::fail(ErrorId::peer_access_enabled, "access to the memory of this peer is enabled already",
@@ -156,8 +160,7 @@ void Device::enable_peer_access(const Device& peer) const {
 }
 
 void Device::disable_peer_access(const Device& peer) const {
-  if (!can_access_peer(peer))
-    api::fail(ErrorId::invalid_device, "a device is no peer of itself", "pass another device");
+  check_peer(*this, peer);
   const std::lock_guard lock(state_->mutex);
   const auto at = find_peer(*state_, peer.state_);
   if (at == state_->peers.end())

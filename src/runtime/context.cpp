@@ -20,6 +20,8 @@ Diag waiting_refused() {
   return diag;
 }
 
+}  // namespace
+
 Diag stream_closed() {
   Diag diag;
   diag.id = ErrorId::invalid_handle;
@@ -27,8 +29,6 @@ Diag stream_closed() {
   diag.remedy = "make a new stream after Device::reset()";
   return diag;
 }
-
-}  // namespace
 
 std::shared_ptr<Context> Context::open(std::unique_ptr<device::Device> device, PendingReleases::Limits limits) {
   // A worker that drops the last reference cannot join itself.

@@ -6,14 +6,6 @@
 namespace warploom::runtime {
 namespace {
 
-Diag stream_closed() {
-  Diag diag;
-  diag.id = ErrorId::invalid_handle;
-  diag.what = "the stream was destroyed";
-  diag.remedy = "make a new stream after Device::reset()";
-  return diag;
-}
-
 // The default streams of one thread, one for each context that it uses.
 class ThreadStreams {
  public:

@@ -131,6 +131,8 @@ class Stream {
   // A mark at the position, or after it.
   Result<std::shared_ptr<device::Mark>> mark_for(std::uint64_t position);
   void wait_for_queue(std::uint64_t position);
+  // Work up to the position is done; needs marks_mutex_.
+  void complete(std::uint64_t position) const;
 
   void make_room();
   Item& next_place() { return filling_->items[tail_.load(std::memory_order_relaxed) % kSegment]; }
@@ -176,6 +178,9 @@ class Stream {
   std::atomic<std::uint32_t> advanced_{0};            // changes when completed_ does and someone waits
   std::atomic<bool> closed_{false};
 };
+
+// The error of a push that gave no position.
+Diag stream_closed();
 
 // Runs a host function, or queues it when the device has queues.
 Result<void> run_host_work(const Work& work);

@@ -54,17 +54,18 @@ Result<std::shared_ptr<device::Mark>> Stream::mark_for(std::uint64_t position) {
   return made;
 }
 
+void Stream::complete(std::uint64_t position) const {
+  if (completed_.load(std::memory_order_relaxed) < position) completed_.store(position, std::memory_order_release);
+}
+
 bool Stream::queue_reached(std::uint64_t position) const {
-  const auto completed = [&](std::uint64_t at) {
-    if (completed_.load(std::memory_order_relaxed) < at) completed_.store(at, std::memory_order_release);
-  };
   const std::lock_guard lock(marks_mutex_);
   // An error ends all work that there was.
   while (!marks_.empty()) {
     auto reached = marks_.front().second->reached();
     if (reached && !*reached) break;
     if (!reached) report(std::move(reached.error()));
-    completed(marks_.front().first);
+    complete(marks_.front().first);
     marks_.pop_front();
   }
   if (completed_.load(std::memory_order_relaxed) >= position) return true;
@@ -73,7 +74,7 @@ bool Stream::queue_reached(std::uint64_t position) const {
   auto idle = queue_->idle();
   if (idle && !*idle) return false;
   if (!idle) report(std::move(idle.error()));
-  completed(tail);
+  complete(tail);
   return true;
 }
 
@@ -94,7 +95,7 @@ void Stream::wait_for_queue(std::uint64_t position) {
   auto waited = mark ? mark->wait() : queue_->wait();
   if (!waited) context_.report(std::move(waited.error()));
   const std::lock_guard lock(marks_mutex_);
-  if (completed_.load(std::memory_order_relaxed) < reached) completed_.store(reached, std::memory_order_release);
+  complete(reached);
 }
 
 }  // namespace warploom::runtime

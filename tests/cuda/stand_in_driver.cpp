@@ -220,13 +220,6 @@ ENTRY cuFuncGetAttribute(int* value, int which, void* function) {
   });
 }
 ENTRY cuFuncSetAttribute(void*, int, int) { return 0; }
-ENTRY cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads, std::size_t shared) {
-  return answer([&] {
-    *blocks = static_cast<int>(static_cast<Function*>(function)->kernel.max_active_blocks(
-        static_cast<unsigned>(threads), static_cast<std::uint32_t>(shared)));
-    return 0;
-  });
-}
 ENTRY cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                      unsigned shared, Stream* stream, void** parameters, void**) {
   return answer([&] {

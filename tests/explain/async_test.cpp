@@ -2,11 +2,9 @@
 // round.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <map>
-#include <stdexcept>
 
-#include "device/device.hpp"
+#include "observed_launch.hpp"
 
 namespace warploom {
 namespace {
@@ -34,21 +32,8 @@ Recorder count(const std::string& body, bool unoptimised) {
       "ld.param.u64 %rd1, [data];\nmov.u32 %r2, %tid.x;\nmov.u32 %r5, tile;\nmad.lo.u32 %r7, %r2, 16, %r5;\n"
       "mul.wide.u32 %rd4, %r2, 16;\nadd.s64 %rd4, %rd1, %rd4;\n" +
       body + "\nret;\n}\n";
-  const auto checked = [](auto result) {
-    if (!result) throw std::runtime_error(result.error().to_string());
-    return std::move(*result);
-  };
-  auto device = checked(device::open_cpu({.threads = 1, .unoptimised = unoptimised}));
   auto recorder = std::make_shared<Recorder>();
-  device->add_observer(recorder);
-  auto module = checked(device->load(text, "async.ptx"));
-  void* data = checked(device->allocate(4096));
-  device::Launch launch;
-  launch.block = {64, 1, 1};
-  launch.params.resize(8);
-  std::memcpy(launch.params.data(), &data, 8);
-  if (auto done = device->run(*checked(module->kernel("k")), launch); !done)
-    throw std::runtime_error(done.error().to_string());
+  observe_launch(text, recorder, 64, 4096, unoptimised);
   return *recorder;
 }
 

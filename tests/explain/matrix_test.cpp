@@ -2,12 +2,10 @@
 // instructions that ptxas 13.0 makes of them for sm_90.
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 
-#include "device/device.hpp"
+#include "observed_launch.hpp"
 
 namespace warploom {
 namespace {
@@ -31,21 +29,8 @@ observe::AccessCounts count(const std::string& body, bool unoptimised) {
       ".reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f64 %d<4>; .reg .b32 %x<16>;\n"
       ".shared .align 256 .b8 tile[16384];\nld.param.u64 %rd1, [data];\nmov.u32 %r1, tile;\nmov.u32 %r2, %tid.x;\n" +
       body + "\nret;\n}\n";
-  const auto checked = [](auto result) {
-    if (!result) throw std::runtime_error(result.error().to_string());
-    return std::move(*result);
-  };
-  auto device = checked(device::open_cpu({.threads = 1, .unoptimised = unoptimised}));
   auto recorder = std::make_shared<Recorder>();
-  device->add_observer(recorder);
-  auto module = checked(device->load(text, "matrix.ptx"));
-  void* data = checked(device->allocate(32768));
-  device::Launch launch;
-  launch.block = {32, 1, 1};
-  launch.params.resize(8);
-  std::memcpy(launch.params.data(), &data, 8);
-  if (auto done = device->run(*checked(module->kernel("k")), launch); !done)
-    throw std::runtime_error(done.error().to_string());
+  observe_launch(text, recorder, 32, 32768, unoptimised);
   EXPECT_EQ(recorder->sites, 1) << body;
   return recorder->total;
 }

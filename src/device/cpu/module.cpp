@@ -8,6 +8,7 @@
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/double_arithmetic.hpp"
 #include "device/cpu/dump.hpp"
+#include "device/declarations.hpp"
 #include "ir/flatten.hpp"
 #include "passes/pressure.hpp"
 #include "ptx/link.hpp"
@@ -82,29 +83,15 @@ void* CpuModule::address_of(const std::string& variable) const {
   return it == variables_.end() ? nullptr : it->second.address;
 }
 
-std::vector<std::string> CpuModule::kernel_names() const {
-  std::vector<std::string> names;
-  for (const ptx::Function& f : text_->functions)
-    if (f.is_entry && f.has_body) names.push_back(f.name);
-  return names;
-}
+std::vector<std::string> CpuModule::kernel_names() const { return device::kernel_names(*text_); }
 
 Result<Kernel*> CpuModule::kernel(const std::string& name) {
   const std::lock_guard lock(mutex_);
   auto it = kernels_.find(name);
   if (it != kernels_.end()) return it->second.get();
-  const ptx::Function* f = text_->find_function(name);
-  if (f == nullptr || !f->is_entry || !f->has_body) {
-    Diag d;
-    d.id = ErrorId::not_found;
-    d.what = "there is no kernel '" + name + "' in " + text_->name;
-    std::string all;
-    for (const std::string& n : kernel_names()) all += (all.empty() ? "" : ", ") + n;
-    d.where = all.empty() ? "the module has no kernels" : "kernels: " + all.substr(0, 1000);
-    d.remedy = "use one of the names there are; C++ kernels have mangled names unless they are extern \"C\"";
-    return d;
-  }
-  auto kernel = std::make_unique<CpuKernel>(*this, *f);
+  auto f = find_kernel(*text_, name);
+  if (!f) return std::move(f.error());
+  auto kernel = std::make_unique<CpuKernel>(*this, **f);
   Kernel* out = kernel.get();
   kernels_[name] = std::move(kernel);
   return out;
@@ -126,9 +113,8 @@ std::vector<std::string> CpuModule::global_names() const {
   return names;
 }
 
-CpuKernel::CpuKernel(CpuModule& module, const ptx::Function& function) : module_(module), function_(function) {
-  for (const ptx::Param& p : function.params) params_.push_back({p.name, p.offset, p.bytes, p.align});
-}
+CpuKernel::CpuKernel(CpuModule& module, const ptx::Function& function)
+    : module_(module), function_(function), params_(params_of(function)) {}
 
 Result<const ir::Function*> CpuKernel::function() {
   if (const ir::Function* built = built_.load(std::memory_order_acquire)) return built;

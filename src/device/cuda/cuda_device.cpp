@@ -15,8 +15,6 @@ namespace warploom::device {
 namespace cuda {
 namespace {
 
-// CU_STREAM_NON_BLOCKING: the order between streams is the runtime's.
-constexpr unsigned kNonBlocking = 1;
 // CU_MEMHOSTREGISTER_PORTABLE and _DEVICEMAP.
 constexpr unsigned kMappedEverywhere = 1 | 2;
 
@@ -287,10 +285,8 @@ Result<std::shared_ptr<Module>> CudaDevice::load_linked(std::vector<PtxText> tex
   if (!linked) return std::move(linked.error());
   WL_TRY(enter());
   LinkHandle* link = nullptr;
-  char log[4096] = {};
-  int keys[] = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER and its size
-  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
-  WL_TRY(checked(driver_.link_create(2, keys, values, &link), "no linker"));
+  JitLog log;
+  WL_TRY(checked(driver_.link_create(JitLog::kOptions, log.keys, log.values, &link), "no linker"));
   struct Owner {
     const Driver& driver;
     LinkHandle* link;
@@ -300,12 +296,12 @@ Result<std::shared_ptr<Module>> CudaDevice::load_linked(std::vector<PtxText> tex
   for (PtxText& one : texts) {
     const Status status =
         driver_.link_add(link, kPtx, one.text.data(), one.text.size() + 1, one.name.c_str(), 0, nullptr, nullptr);
-    WL_TRY(checked(status, fmt::format("{} is not taken by the driver's linker: {}", one.name, log)));
+    WL_TRY(checked(status, fmt::format("{} is not taken by the driver's linker: {}", one.name, log.text)));
   }
   void* image = nullptr;
   std::size_t bytes = 0;
-  WL_TRY(
-      checked(driver_.link_complete(link, &image, &bytes), fmt::format("the driver does not link {}: {}", name, log)));
+  WL_TRY(checked(driver_.link_complete(link, &image, &bytes),
+                 fmt::format("the driver does not link {}: {}", name, log.text)));
   auto module = CudaModule::load(*this, *linked, image, std::move(name));
   if (!module) return std::move(module.error());
   return std::shared_ptr<Module>(std::move(*module));

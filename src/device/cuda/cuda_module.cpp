@@ -6,6 +6,7 @@
 
 #include "base/demangle.hpp"
 #include "device/cuda/cuda_device.hpp"
+#include "device/declarations.hpp"
 
 namespace warploom::device::cuda {
 namespace {
@@ -23,15 +24,13 @@ Result<std::shared_ptr<CudaModule>> CudaModule::load(CudaDevice& device, std::sh
                                                      const void* image, std::string name) {
   WL_TRY(device.enter());
   std::shared_ptr<CudaModule> module(new CudaModule(device, std::move(text)));
-  char log[8192] = {};
-  int keys[] = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER and its size
-  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
-  const Status status = device.driver().module_load(&module->handle_, image, 2, keys, values);
+  JitLog log;
+  const Status status = device.driver().module_load(&module->handle_, image, JitLog::kOptions, log.keys, log.values);
   if (status == 0) return module;
   Diag d =
       driver_error(device.driver(), status, fmt::format("the driver's compiler does not take {}", module->text_->name));
   d.where = name;
-  d.excerpt = log;
+  d.excerpt = log.text;
   return d;
 }
 
@@ -42,28 +41,17 @@ CudaModule::~CudaModule() {
   (void)device_.driver().module_unload(handle_);
 }
 
-std::vector<std::string> CudaModule::kernel_names() const {
-  std::vector<std::string> names;
-  for (const ptx::Function& f : text_->functions)
-    if (f.is_entry && f.has_body) names.push_back(f.name);
-  return names;
-}
+std::vector<std::string> CudaModule::kernel_names() const { return device::kernel_names(*text_); }
 
 Result<Kernel*> CudaModule::kernel(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (auto it = kernels_.find(name); it != kernels_.end()) return it->second.get();
-  const ptx::Function* f = text_->find_function(name);
-  if (f == nullptr || !f->is_entry || !f->has_body) {
-    Diag d;
-    d.id = ErrorId::not_found;
-    d.what = "there is no kernel '" + name + "' in " + text_->name;
-    d.remedy = "C++ kernels have mangled names unless they are extern \"C\"";
-    return d;
-  }
+  auto f = find_kernel(*text_, name);
+  if (!f) return std::move(f.error());
   WL_TRY(device_.enter());
   FunctionHandle* handle = nullptr;
   WL_TRY(device_.checked(device_.driver().module_function(&handle, handle_, name.c_str()), "kernel " + name));
-  auto made = std::make_unique<CudaKernel>(*this, *f, handle);
+  auto made = std::make_unique<CudaKernel>(*this, **f, handle);
   Kernel* out = made.get();
   kernels_[name] = std::move(made);
   return out;
@@ -86,9 +74,11 @@ std::vector<std::string> CudaModule::global_names() const {
 }
 
 CudaKernel::CudaKernel(CudaModule& module, const ptx::Function& function, FunctionHandle* handle)
-    : module_(module), function_(function), handle_(handle), lasting_name_(lasting(function.name)) {
-  for (const ptx::Param& p : function.params) params_.push_back({p.name, p.offset, p.bytes, p.align});
-}
+    : module_(module),
+      function_(function),
+      handle_(handle),
+      lasting_name_(lasting(function.name)),
+      params_(params_of(function)) {}
 
 Result<int> CudaKernel::attribute(FunctionAttribute which) {
   WL_TRY(module_.device().enter());

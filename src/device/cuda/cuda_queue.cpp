@@ -9,7 +9,6 @@ namespace warploom::device::cuda {
 namespace {
 
 constexpr Status kNotReady = 600;
-constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 
 StreamHandle* legacy_handle() {
   return reinterpret_cast<StreamHandle*>(1);  // CU_STREAM_LEGACY

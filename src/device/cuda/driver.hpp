@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.hpp"
 
@@ -51,7 +50,6 @@ enum class FunctionAttribute : int {
   local_bytes = 3,
   registers = 4,
   max_dynamic_shared_bytes = 8,
-  non_portable_cluster_size = 14,
 };
 
 // CUlaunchAttribute, 64 bytes of value.
@@ -65,6 +63,21 @@ struct LaunchAttribute {
   } value;
 };
 inline constexpr int kAttributeCooperative = 2, kAttributeCluster = 4;
+
+// CU_STREAM_NON_BLOCKING.
+inline constexpr unsigned kNonBlocking = 1;
+
+// What the driver's compiler and linker say when they fail, and the options that ask for it.
+struct JitLog {
+  JitLog() = default;
+  JitLog(const JitLog&) = delete;
+  JitLog& operator=(const JitLog&) = delete;
+
+  static constexpr unsigned kOptions = 2;
+  char text[8192] = {};
+  int keys[kOptions] = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER and its size
+  void* values[kOptions] = {text, reinterpret_cast<void*>(sizeof text)};
+};
 
 // CUlaunchConfig.
 struct LaunchSettings {
@@ -100,7 +113,6 @@ struct LaunchSettings {
   WL_ENTRY(link_destroy, "cuLinkDestroy", (LinkHandle*))                                                              \
   WL_ENTRY(function_attribute, "cuFuncGetAttribute", (int*, FunctionAttribute, FunctionHandle*))                      \
   WL_ENTRY(set_function_attribute, "cuFuncSetAttribute", (FunctionHandle*, FunctionAttribute, int))                   \
-  WL_ENTRY(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int*, FunctionHandle*, int, std::size_t))       \
   WL_ENTRY(launch, "cuLaunchKernel",                                                                                  \
            (FunctionHandle*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle*,     \
             void**, void**))                                                                                          \
