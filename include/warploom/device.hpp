@@ -181,8 +181,9 @@ class WARPLOOM_API Device {
   /// what is queued on it still runs (cudaStreamPerThread).
   [[nodiscard]] Stream per_thread_stream() const;
   /// The stream with a handle, as Stream::handle() gives it, or 0 for the default stream: for handles that come back
-  /// from another library. The result does not keep the stream: it is destroyed with its own last handle. Throws
-  /// invalid_handle when the device has no such stream.
+  /// from another library. The result does not keep the stream: it is destroyed with its own last handle. On a GPU it
+  /// may also be a CUstream that another library made on this device, which must live as long as the result and the
+  /// work given to it. Throws invalid_handle when the device has no such stream.
   [[nodiscard]] Stream external_stream(std::uintptr_t handle) const;
 
   /// Waits for all work of all streams; throws the error of asynchronous work, if there was one (cuCtxSynchronize).

@@ -90,7 +90,8 @@ class WARPLOOM_API Stream {
   [[nodiscard]] bool blocking() const;
   [[nodiscard]] int priority() const;
   /// The number by which other libraries know the stream, as a CUstream: 1 is the legacy default stream, 2 the calling
-  /// thread's default stream, all others are unique in the process. See Device::external_stream().
+  /// thread's default stream of the CPU device, all others are unique in the process. On a GPU it is the CUstream
+  /// itself, and waiting for the stream also waits for what others queued on it. See Device::external_stream().
   [[nodiscard]] std::uintptr_t handle() const;
   /// False for a moved-from handle, which throws invalid_handle when used.
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }

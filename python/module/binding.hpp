@@ -62,10 +62,11 @@ struct PyDevice {
 };
 
 struct PyStream {
-  explicit PyStream(Stream made) : stream(std::move(made)), handle(stream->handle()) {}
-  PyStream(Stream made, std::uint64_t number) : stream(std::move(made)), handle(number) {}
+  explicit PyStream(Stream made, bool unnamed = false) : stream(std::move(made)), is_default(unnamed) {}
+  // Others may use the stream from then on, which makes waiting for it dearer.
+  [[nodiscard]] std::uint64_t handle() const { return is_default ? 0 : stream->handle(); }
   Held<Stream> stream;
-  std::uint64_t handle;  // 0: the default stream
+  bool is_default;
 };
 
 struct PyGraph {
@@ -97,7 +98,7 @@ struct PyKernel {
 
 // A stream argument: None stands for the default stream, and for waiting where a call can.
 inline const Stream* stream_of(const PyStream* stream) {
-  return stream == nullptr || stream->handle == 0 ? nullptr : &*stream->stream;
+  return stream == nullptr || stream->is_default ? nullptr : &*stream->stream;
 }
 
 inline void* pointer(std::uint64_t address) {

@@ -254,7 +254,7 @@ void register_device(nb::module_& m) {
           "reset", [](const PyDevice& self) { self.device().reset(); }, Unlocked(),
           "Frees all memory, forgets errors; what was made before raises when used.")
       .def_prop_ro(
-          "default_stream", [](const PyDevice& self) { return PyStream(self.device().default_stream(), 0); },
+          "default_stream", [](const PyDevice& self) { return PyStream(self.device().default_stream(), true); },
           "The stream of calls that are given none; its handle is 0.")
       .def_prop_ro(
           "legacy_stream", [](const PyDevice& self) { return PyStream(self.device().legacy_stream()); },

@@ -104,8 +104,10 @@ void register_stream(nb::module_& m) {
           },
           "device"_a, "blocking"_a = true, "priority"_a = 0,
           "blocking=False: the legacy default stream does not wait for it. priority: from -5, the most urgent, to 0.")
-      .def_ro("handle", &PyStream::handle,
-              "A number of its own for each stream; 0 for the default stream, 1 for the legacy default stream.")
+      .def_prop_ro("handle", &PyStream::handle,
+                   "A number of its own for each stream, on a GPU its CUstream; 0 for the default stream, 1 for the "
+                   "legacy default stream.")
+      .def_ro("is_default", &PyStream::is_default, "The device's default stream?")
       .def(
           "begin_capture",
           [](const PyStream& self, const std::string& mode) { self.stream->begin_capture(capture_mode(mode)); },

@@ -341,6 +341,10 @@ class Stream:
         """Adds another graph to the capture, as one node."""
 
     @property
+    def is_default(self) -> bool:
+        """The device's default stream?"""
+
+    @property
     def capture_status(self) -> int:
         """0: not being captured, 1: being captured, 2: the capture has been invalidated."""
 

@@ -201,6 +201,8 @@ Stream Device::external_stream(std::uintptr_t handle) const {
   if (handle == 0) return default_stream();
   if (handle == 2) return per_thread_stream();
   auto stream = context.find_stream(handle);
+  if (stream) stream->lend();
+  if (!stream) stream = api::checked(context.adopt_stream(handle));
   if (!stream)
     api::fail(ErrorId::invalid_handle, "the device has no stream with the handle " + std::to_string(handle),
               "pass what Stream::handle() gives, while the stream lives");

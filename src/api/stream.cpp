@@ -141,7 +141,7 @@ bool Stream::query() const {
   runtime::Context& context = api::use(state_, "the stream");
   if (context.captures().any())
     api::checked(context.captures().permit_wait(*state_->stream, context.is_legacy(state_->stream), "asking a stream"));
-  if (!state_->stream->done(state_->stream->tail())) return false;
+  if (!state_->stream->done(state_->stream->end())) return false;
   api::checked(context.take_error());
   return true;
 }
@@ -198,6 +198,7 @@ int Stream::priority() const {
 
 std::uintptr_t Stream::handle() const {
   if (!state_) api::fail_moved_from("the stream");
+  state_->stream->lend();
   return state_->stream->handle();
 }
 

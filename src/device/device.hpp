@@ -115,6 +115,7 @@ class Device {
     bool legacy = false;  // of the legacy default stream
     bool blocking = true;
     int priority = 0;
+    std::uint64_t adopt = 0;  // the number of a queue that another library made and destroys
   };
   virtual Result<std::unique_ptr<Queue>> make_queue(const QueueOptions& options) {
     (void)options;

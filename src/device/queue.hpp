@@ -1,6 +1,7 @@
 // A queue of a device's own, for devices that run work beside the host.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -33,6 +34,8 @@ class Queue {
   // Is all work done?
   virtual Result<bool> idle() = 0;
   virtual Result<void> wait() = 0;
+  // By which other libraries know it, as a CUstream.
+  [[nodiscard]] virtual std::uint64_t number() const = 0;
 
   [[nodiscard]] static Queue* current() { return current_; }
 

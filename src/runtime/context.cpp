@@ -60,6 +60,8 @@ Context::~Context() {
     streams = streams_;
   }
   for (const auto& stream : streams) stream->join();
+  // Nobody joins the streams of others, which may still run functions that report to this context.
+  if (has_adopted_) (void)device_->synchronize();
   (void)memory_releases_.flush();
   (void)object_releases_.flush();
   report_releases();
@@ -105,6 +107,22 @@ std::shared_ptr<Stream> Context::find_stream(std::uint64_t handle) const {
   return nullptr;
 }
 
+Result<std::shared_ptr<Stream>> Context::adopt_stream(std::uint64_t handle) {
+  WL_TRY(usable());
+  const std::lock_guard lock(streams_mutex_);
+  std::erase_if(adopted_, [](const auto& stream) { return stream.expired(); });
+  for (const auto& known : adopted_)
+    if (auto stream = known.lock(); stream && stream->handle() == handle) return stream;
+  auto queue = device_->make_queue({.blocking = false, .adopt = handle});
+  if (!queue) return std::move(queue.error());
+  if (!*queue) return std::shared_ptr<Stream>();
+  auto stream = std::make_shared<Stream>(*this, false, 0, false, std::move(*queue));
+  stream->lend();
+  adopted_.push_back(stream);
+  has_adopted_ = true;
+  return stream;
+}
+
 void Context::close_stream(const std::shared_ptr<Stream>& stream) {
   captures_.forget(*stream);
   const std::lock_guard lock(streams_mutex_);
@@ -113,7 +131,7 @@ void Context::close_stream(const std::shared_ptr<Stream>& stream) {
 
 void Context::add_pending(std::vector<Ticket>& tickets) const {
   for (const auto& stream : streams_) {
-    const std::uint64_t tail = stream->tail();
+    const std::uint64_t tail = stream->known_end();
     if (!stream->done(tail)) tickets.push_back({stream, tail});
   }
 }
@@ -208,7 +226,7 @@ Result<void> Context::wait(const Ticket& ticket) {
 
 Result<void> Context::wait(const std::shared_ptr<Stream>& stream) {
   if (captures_.any()) WL_TRY(captures_.permit_wait(*stream, is_legacy(stream), "waiting for a stream"));
-  return wait(Ticket{stream, stream->tail()});
+  return wait(Ticket{stream, stream->end()});
 }
 
 Result<void> Context::synchronize() {

@@ -41,6 +41,9 @@ class Context : public std::enable_shared_from_this<Context> {
   Result<std::shared_ptr<Stream>> thread_stream();
   // The stream that has the handle; null when none has.
   [[nodiscard]] std::shared_ptr<Stream> find_stream(std::uint64_t handle) const;
+  // A stream over a queue of another library's, which may destroy it once the result is gone; null where the device has
+  // no queues.
+  Result<std::shared_ptr<Stream>> adopt_stream(std::uint64_t handle);
   // Queued work still runs.
   void close_stream(const std::shared_ptr<Stream>& stream);
 
@@ -149,6 +152,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<std::uint64_t> blocking_items_{0};
   mutable std::mutex streams_mutex_;
   std::vector<std::shared_ptr<Stream>> streams_;  // the default stream included, closed ones until they are reaped
+  std::vector<std::weak_ptr<Stream>> adopted_;
+  bool has_adopted_ = false;  // or had
 
   Dependencies known_;
   std::mutex pools_mutex_;

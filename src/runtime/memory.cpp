@@ -74,7 +74,7 @@ Result<void> Context::release_on(const std::shared_ptr<Stream>& stream, void* ad
   if (captures_.any()) WL_TRY(captures_.permit_on(*stream, is_legacy(stream), "a free"));
   if (address == nullptr) return {};
   std::vector<Ticket> after;
-  const std::uint64_t tail = stream->tail();
+  const std::uint64_t tail = stream->known_end();
   add_default_order(stream, after);
   if (!stream->done(tail)) after.push_back({stream, tail});
   if (default_pool_->release(address, after)) return {};

@@ -61,7 +61,9 @@ Stream::Producing::Producing(Stream& stream) : stream_(stream) {
 
 Stream::Stream(Context& context, bool blocking, int priority, bool is_default, std::unique_ptr<device::Queue> queue)
     : context_(context),
-      handle_(is_default ? 1 : next_handle()),
+      handle_(is_default ? 1
+              : queue    ? queue->number()
+                         : next_handle()),
       blocking_(blocking),
       counted_(blocking && !is_default),
       priority_(priority),

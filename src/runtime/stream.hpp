@@ -68,6 +68,11 @@ class Stream {
 
   // Position of the last item submitted.
   [[nodiscard]] std::uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
+  // A position after all work of the stream, with what other libraries put into its queue.
+  std::uint64_t end() { return queue_ ? tail_.fetch_add(1, std::memory_order_acq_rel) + 1 : tail(); }
+  // The same when another library may have its handle.
+  std::uint64_t known_end() { return lent_.load(std::memory_order_relaxed) ? end() : tail(); }
+  void lend() { lent_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool done(std::uint64_t position) const {
     return completed_.load(std::memory_order_acquire) >= position || (queue_ && queue_reached(position));
   }
@@ -154,6 +159,7 @@ class Stream {
   const int priority_;
 
   const std::unique_ptr<device::Queue> queue_;
+  std::atomic<bool> lent_{false};
   Item queued_;  // used again and again, under producing_
   mutable std::mutex marks_mutex_;
   mutable std::deque<std::pair<std::uint64_t, std::shared_ptr<device::Mark>>> marks_;  // by position

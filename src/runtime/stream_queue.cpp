@@ -22,9 +22,7 @@ std::uint64_t Stream::send(Item& item) {
     context_.execute(item);
   }
   item.clear();
-  const std::uint64_t position = tail_.load(std::memory_order_relaxed) + 1;
-  tail_.store(position, std::memory_order_release);
-  return position;
+  return tail_.fetch_add(1, std::memory_order_acq_rel) + 1;
 }
 
 void Stream::report(Diag diag) const { context_.report(std::move(diag)); }

@@ -1,11 +1,15 @@
 // The CUDA device through the public API: memory, modules, launches, streams, graphs, errors and what is not there.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <warploom/warploom.hpp>
@@ -67,6 +71,11 @@ constexpr const char* kPtx = R"(
 bool on_gpu() {
   const char* wanted = std::getenv("WARPLOOM_TEST_GPU");
   return wanted != nullptr && *wanted == '1';
+}
+
+const char* driver_library() {
+  const char* named = std::getenv("WARPLOOM_CUDA_DRIVER");
+  return named != nullptr ? named : "libcuda.so.1";
 }
 
 class Cuda : public testing::Test {
@@ -166,6 +175,62 @@ TEST_F(Cuda, HostFunctionsRunInOrder) {
 
   stream.host_function([] { throw std::runtime_error("from the host"); });
   EXPECT_EQ(id_of([&] { stream.synchronize(); }), error_id::host_function_failed);
+}
+
+// Streams of other libraries, and ours in their hands.
+TEST_F(Cuda, HandlesAreTheDriversStreams) {
+  void* library = dlopen(driver_library(), RTLD_NOW);
+  ASSERT_NE(library, nullptr);
+  const auto entry = [&](const char* name) { return dlsym(library, name); };
+  const auto create = reinterpret_cast<int (*)(std::uintptr_t*, unsigned, int)>(entry("cuStreamCreateWithPriority"));
+  const auto destroy = reinterpret_cast<int (*)(std::uintptr_t)>(entry("cuStreamDestroy_v2"));
+  const auto call = reinterpret_cast<int (*)(std::uintptr_t, void (*)(void*), void*)>(entry("cuLaunchHostFunc"));
+  const auto wait = reinterpret_cast<int (*)(std::uintptr_t)>(entry("cuStreamSynchronize"));
+
+  const auto host = counted(4096);
+  DeviceArray<float> data(device, host);
+  std::uintptr_t theirs = 0;
+  ASSERT_EQ(create(&theirs, 1, 0), 0);
+  std::atomic<bool> go{false}, gone{false};
+  struct Both {
+    std::atomic<bool>*go, *gone;
+  } both{&go, &gone};
+  const auto gate = [](void* p) {
+    while (!static_cast<Both*>(p)->go->load()) std::this_thread::yield();
+    static_cast<Both*>(p)->gone->store(true);
+  };
+  {
+    const Stream stream = device.external_stream(theirs);
+    EXPECT_EQ(stream.handle(), theirs);
+    EXPECT_TRUE(stream.query());
+    ASSERT_EQ(call(theirs, gate, &both), 0);
+    EXPECT_FALSE(stream.query());  // their work counts
+    const Event after(device);
+    after.record(stream);
+    EXPECT_FALSE(after.query());
+    module.kernel("scale").launch({.grid = 16, .block = 256, .stream = stream}, data, 4096);
+    go = true;
+    stream.synchronize();
+    EXPECT_TRUE(gone);
+    EXPECT_TRUE(after.query());
+    EXPECT_EQ(data.to_vector(), times(host, 2));
+    module.kernel("scale").launch({.grid = 16, .block = 256, .stream = device.external_stream(theirs)}, data, 4096);
+  }
+  EXPECT_EQ(wait(theirs), 0);
+  EXPECT_EQ(data.to_vector(), times(host, 4));
+  EXPECT_EQ(destroy(theirs), 0);
+
+  go = gone = false;
+  const Stream ours(device, {.blocking = false});
+  ASSERT_EQ(call(ours.handle(), gate, &both), 0);
+  EXPECT_FALSE(ours.query());
+  go = true;
+  ours.synchronize();
+  EXPECT_TRUE(gone);
+  EXPECT_EQ(device.external_stream(ours.handle()).handle(), ours.handle());
+
+  EXPECT_EQ(id_of([&] { (void)device.external_stream(4711); }), error_id::invalid_handle);
+  EXPECT_EQ(id_of([&] { (void)device.external_stream(0x7fff'ffff'0000); }), error_id::invalid_handle);
 }
 
 TEST_F(Cuda, EventsTellTheTimeBetweenThem) {

@@ -296,6 +296,12 @@ ENTRY cuStreamCreateWithPriority(Stream** stream, unsigned flags, int priority) 
     return 0;
   });
 }
+ENTRY cuStreamGetCtx(Stream* stream, void** context) {
+  const std::lock_guard lock(world().mutex);
+  if (world().streams.count(stream) == 0) return 400;
+  *context = current;
+  return 0;
+}
 ENTRY cuStreamQuery(Stream* stream) {
   return answer([&] { return of(stream).query() ? 0 : 600; });
 }

@@ -121,7 +121,8 @@ Result<void> CudaDevice::finish(const char* what) const {
 
 Result<std::unique_ptr<Queue>> CudaDevice::make_queue(const QueueOptions& options) {
   if (options.legacy) return std::unique_ptr<Queue>(CudaQueue::legacy(*this));
-  auto made = CudaQueue::make(*this, options.blocking, options.priority);
+  auto made = options.adopt != 0 ? CudaQueue::adopt(*this, options.adopt)
+                                 : CudaQueue::make(*this, options.blocking, options.priority);
   if (!made) return std::move(made.error());
   return std::unique_ptr<Queue>(std::move(*made));
 }

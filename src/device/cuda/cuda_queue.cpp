@@ -1,6 +1,11 @@
 // Order of work on the GPU, and waiting for it.
 #include "device/cuda/cuda_queue.hpp"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "device/cuda/cuda_device.hpp"
@@ -12,6 +17,14 @@ constexpr Status kNotReady = 600;
 
 StreamHandle* legacy_handle() {
   return reinterpret_cast<StreamHandle*>(1);  // CU_STREAM_LEGACY
+}
+
+bool readable(const void* address) {
+  std::uint64_t word = 0;
+  if (reinterpret_cast<std::uintptr_t>(address) % alignof(void*) != 0) return false;
+  const iovec here{&word, sizeof(word)};
+  const iovec there{const_cast<void*>(address), sizeof(word)};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(sizeof(word));
 }
 
 }  // namespace
@@ -60,6 +73,24 @@ Result<std::unique_ptr<CudaQueue>> CudaQueue::make(const CudaDevice& device, boo
 std::unique_ptr<CudaQueue> CudaQueue::legacy(const CudaDevice& device) {
   return std::unique_ptr<CudaQueue>(new CudaQueue(device, legacy_handle(), false));
 }
+
+Result<std::unique_ptr<CudaQueue>> CudaQueue::adopt(const CudaDevice& device, std::uint64_t number) {
+  auto* handle = reinterpret_cast<StreamHandle*>(number);  // NOLINT(performance-no-int-to-ptr): a CUstream
+  Diag d;
+  d.id = ErrorId::invalid_handle;
+  d.what = fmt::format("0x{:x} is no stream of this device", number);
+  d.remedy = "pass the CUstream of a stream that lives, of the same device";
+  // The driver reads through the number.
+  if (!readable(handle)) return d;
+  WL_TRY(device.enter());
+  ContextHandle *owner = nullptr, *current = nullptr;
+  if (device.driver().stream_context(handle, &owner) != 0) return d;
+  WL_TRY(device.checked(device.driver().get_context(&current), "the GPU's context cannot be used"));
+  if (owner != current) return d;
+  return std::unique_ptr<CudaQueue>(new CudaQueue(device, handle, false));
+}
+
+std::uint64_t CudaQueue::number() const { return reinterpret_cast<std::uintptr_t>(handle_); }
 
 CudaQueue::~CudaQueue() {
   if (owned_ && device_.enter()) (void)device_.driver().stream_destroy(handle_);

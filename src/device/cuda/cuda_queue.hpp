@@ -34,6 +34,8 @@ class CudaQueue final : public Queue {
   static Result<std::unique_ptr<CudaQueue>> make(const CudaDevice& device, bool blocking, int priority);
   // The legacy default stream, which nobody makes or destroys.
   static std::unique_ptr<CudaQueue> legacy(const CudaDevice& device);
+  // A CUstream of another library's in the device's context, which must outlive the result.
+  static Result<std::unique_ptr<CudaQueue>> adopt(const CudaDevice& device, std::uint64_t number);
   ~CudaQueue() override;
   Result<std::shared_ptr<Mark>> mark() override;
   Result<void> after(const Mark& mark) override;
@@ -41,6 +43,7 @@ class CudaQueue final : public Queue {
   void report_to(std::function<void(Diag)> report) override;
   Result<bool> idle() override;
   Result<void> wait() override;
+  [[nodiscard]] std::uint64_t number() const override;
 
   [[nodiscard]] StreamHandle* handle() const { return handle_; }
   [[nodiscard]] const CudaDevice& device() const { return device_; }

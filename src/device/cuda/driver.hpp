@@ -127,6 +127,7 @@ struct LaunchSettings {
   WL_ENTRY(fill16, "cuMemsetD16Async", (DevicePointer, unsigned short, std::size_t, StreamHandle*))                   \
   WL_ENTRY(fill32, "cuMemsetD32Async", (DevicePointer, unsigned, std::size_t, StreamHandle*))                         \
   WL_ENTRY(stream_create, "cuStreamCreateWithPriority", (StreamHandle**, unsigned, int))                              \
+  WL_ENTRY(stream_context, "cuStreamGetCtx", (StreamHandle*, ContextHandle**))                                        \
   WL_ENTRY(stream_query, "cuStreamQuery", (StreamHandle*))                                                            \
   WL_ENTRY(stream_wait, "cuStreamWaitEvent", (StreamHandle*, EventHandle*, unsigned))                                 \
   WL_ENTRY(host_function, "cuLaunchHostFunc", (StreamHandle*, void (*)(void*), void*))                                \

@@ -39,20 +39,35 @@ class Stream:
     ``int(stream)`` and ``handle`` give the CUstream; it is true in a condition, the default stream too.
     """
 
-    def __init__(self, context, handle: int, native: Optional[_Native] = None, external: bool = False) -> None:
+    def __init__(self, context, handle: Optional[int], native: Optional[_Native] = None,
+                 external: bool = False) -> None:
         self.context = context
-        self.handle = handle
+        self._handle = handle
         self.external = external
         self._native = native
+
+    @property
+    def handle(self) -> int:
+        """The CUstream, by which other libraries know the stream."""
+        if self._handle is None:
+            self._handle = self._native.core.handle
+        if self._handle == PER_THREAD and self.context.device.is_hardware:
+            return self.context._core_device.per_thread_stream.handle  # the driver's own is another stream
+        return self._handle
 
     @property
     def _core_stream(self):
         """The native stream; CudaAPIError 400 when the handle of an external stream is not one."""
         if self._native is not None:
             return self._native.core
-        if self.handle == DEFAULT:
+        if self._handle == DEFAULT:
             return self.context._core_device.default_stream
-        return call("cuStreamGetCtx", self.context._core_device.external_stream, self.handle)
+        if self._handle == PER_THREAD:
+            return self.context._core_device.per_thread_stream
+        core = call("cuStreamGetCtx", self.context._core_device.external_stream, self.handle)
+        if self.context.device.is_hardware:
+            self._native = _Native(core, self.context)
+        return core
 
     def __bool__(self) -> bool:
         return True
@@ -68,8 +83,8 @@ class Stream:
         if self.external:
             return "<External CUDA stream %d>" % self.handle
         named = {DEFAULT: "Default", LEGACY: "Legacy default", PER_THREAD: "Per-thread default"}
-        if self.handle in named:
-            return "<%s CUDA stream>" % named[self.handle]
+        if self._handle in named:
+            return "<%s CUDA stream>" % named[self._handle]
         return "<CUDA stream %d>" % self.handle
 
     def synchronize(self) -> None:
@@ -193,7 +208,7 @@ def new_native(context, blocking: bool = True, priority: int = 0) -> _Native:
 def create_stream(context, blocking: bool = True, priority: int = 0) -> Stream:
     """A new stream; when it is dropped, it waits in ``context.deallocations`` to be destroyed."""
     native = new_native(context, blocking, priority)
-    stream = Stream(context, native.core.handle, native)
+    stream = Stream(context, None, native)
     weakref.finalize(stream, context.deallocations.add_item, _drop, native).atexit = False
     return stream
 

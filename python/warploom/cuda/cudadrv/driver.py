@@ -78,7 +78,7 @@ _PAGEABLE = ("A copy of %d bytes on a stream waits for the stream, because the h
 def _warn_pageable(queue, address: int, size: int) -> None:
     if size <= _STAGED_BYTES or not config.CUDA_WARN_ON_PAGEABLE_COPY or config.DISABLE_PERFORMANCE_WARNINGS:
         return
-    if queue.handle == DEFAULT or pinned_ranges.contain(address, size) or queue.capture_status:
+    if queue.is_default or pinned_ranges.contain(address, size) or queue.capture_status:
         return
     from warploom.cuda.core.errors import NumbaPerformanceWarning, warn_user
 
