@@ -75,9 +75,15 @@ class AliasFinder:
     """Finds `numba`, `numba.cuda[.x]`, `numba.core.{errors,types,…}` and the same under `numba_cuda_mlir`."""
 
     def find_spec(self, fullname: str, path=None, target=None) -> Optional[importlib.machinery.ModuleSpec]:
+        root, _, rest = fullname.partition(".")
+        if root not in _ROOTS:
+            return None
         name = _target_of(fullname)
         if name is None or not _exists(name):
-            return None
+            if not rest:
+                return None
+            # Other finders would look in the real package, or stumble over the one that is not there.
+            raise ModuleNotFoundError("No module named %r" % fullname, name=fullname)
         return importlib.machinery.ModuleSpec(fullname, _AliasLoader(name), is_package=True)
 
 

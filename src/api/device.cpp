@@ -199,7 +199,7 @@ Stream Device::per_thread_stream() const {
 Stream Device::external_stream(std::uintptr_t handle) const {
   runtime::Context& context = api::use(state_);
   if (handle == 0) return default_stream();
-  if (handle == 2) return per_thread_stream();
+  if (handle == 2 && !context.device().is_hardware()) return per_thread_stream();
   auto stream = context.find_stream(handle);
   if (stream) stream->lend();
   if (!stream) stream = api::checked(context.adopt_stream(handle));

@@ -12,7 +12,8 @@ class ThreadStreams {
   ThreadStreams() = default;
   ~ThreadStreams() {
     for (const One& one : streams_)
-      if (const auto context = one.context.lock()) context->close_stream(one.stream);
+      if (const auto context = one.context.lock())
+        if (const auto stream = one.stream.lock()) context->close_stream(stream);
   }
   ThreadStreams(const ThreadStreams&) = delete;
   ThreadStreams& operator=(const ThreadStreams&) = delete;
@@ -20,12 +21,12 @@ class ThreadStreams {
   [[nodiscard]] std::shared_ptr<Stream> find(const std::shared_ptr<Context>& context) {
     for (const One& one : streams_)
       if (one.key == context.get() && one.generation == context->generation() && !one.context.expired())
-        return one.stream;
+        return one.stream.lock();
     return nullptr;
   }
-  void add(const std::shared_ptr<Context>& context, std::shared_ptr<Stream> stream) {
+  void add(const std::shared_ptr<Context>& context, const std::shared_ptr<Stream>& stream) {
     std::erase_if(streams_, [&](const One& one) { return one.key == context.get() || one.context.expired(); });
-    streams_.push_back({context.get(), context, context->generation(), std::move(stream)});
+    streams_.push_back({context.get(), context, context->generation(), stream});
   }
 
  private:
@@ -33,7 +34,7 @@ class ThreadStreams {
     const Context* key;
     std::weak_ptr<Context> context;
     std::uint64_t generation;
-    std::shared_ptr<Stream> stream;
+    std::weak_ptr<Stream> stream;  // the context's, and of no use without it
   };
   std::vector<One> streams_;
 };

@@ -62,8 +62,9 @@ struct Settings {  // CUlaunchConfig
   unsigned count;
 };
 
-// Null and CU_STREAM_LEGACY are the default stream.
+// Null and CU_STREAM_LEGACY are the default stream, then CU_STREAM_PER_THREAD.
 Stream of(Stream* stream) {
+  if (reinterpret_cast<std::uintptr_t>(stream) == 2) return world().device.per_thread_stream();
   return reinterpret_cast<std::uintptr_t>(stream) <= 1 ? world().device.default_stream() : *stream;
 }
 

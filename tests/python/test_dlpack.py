@@ -12,6 +12,9 @@ from warploom import cuda  # noqa: E402
 from warploom.cuda.core.errors import TypingError  # noqa: E402
 from warploom.cuda.cudadrv.driver import CudaAPIError  # noqa: E402
 
+# NumPy reads memory of the CPU device; that of a GPU is shared with others only (tests/gpu/test_consumers.py).
+shared_with_numpy = pytest.mark.skipif(cuda.get_current_device().is_hardware, reason="NumPy cannot read a GPU's memory")
+
 
 @cuda.jit
 def add(a, value):
@@ -28,6 +31,7 @@ def total(a, out):
     out[0] = s
 
 
+@shared_with_numpy
 def test_numpy_takes_device_arrays_without_a_copy():
     array = cuda.to_device(np.arange(100, dtype=np.int32))
     stream = cuda.stream()
@@ -43,6 +47,7 @@ def test_numpy_takes_device_arrays_without_a_copy():
     assert view[99] == 101
 
 
+@shared_with_numpy
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "uint64", "float16", "float32", "float64", "complex64",
                                    "complex128", "bool"])
 def test_element_types_go_there_and_back(dtype):
@@ -62,6 +67,7 @@ def test_bfloat16_goes_there_and_back():
     assert again.__cuda_array_interface__["data"] == array.__cuda_array_interface__["data"]
 
 
+@shared_with_numpy
 def test_strided_views_keep_their_strides():
     host = np.arange(24, dtype=np.float64).reshape(4, 6)
     array = cuda.to_device(host)
@@ -75,6 +81,7 @@ def test_strided_views_keep_their_strides():
         assert (np.from_dlpack(back) == host[item]).all()
 
 
+@shared_with_numpy
 def test_kernels_write_to_numpy_arrays_without_a_copy():
     # [share]
     host = np.zeros(64, dtype=np.int64)
@@ -103,6 +110,7 @@ def test_kernels_write_to_numpy_arrays_without_a_copy():
     assert alive() is None
 
 
+@shared_with_numpy
 def test_read_only_arrays_stay_so():
     host = np.arange(4, dtype=np.int64)
     host.flags.writeable = False
@@ -123,6 +131,7 @@ def test_read_only_arrays_stay_so():
     assert host[0] == 0
 
 
+@shared_with_numpy
 def test_copies_on_request():
     array = cuda.to_device(np.arange(6, dtype=np.float32).reshape(2, 3))
     own = np.from_dlpack(array, copy=True)
@@ -182,6 +191,7 @@ def test_device_memory_of_others():
     assert out.copy_to_host()[0] == 45
 
 
+@shared_with_numpy
 def test_capsules_are_used_once():
     from warploom import _core
 
@@ -237,6 +247,7 @@ def test_refusals():
         cuda.from_dlpack(Elsewhere())
 
 
+@shared_with_numpy
 def test_managed_and_mapped_arrays_are_given_too():
     managed = cuda.managed_array(8, dtype=np.int32)
     managed[:] = 3
@@ -248,6 +259,7 @@ def test_managed_and_mapped_arrays_are_given_too():
     assert (np.from_dlpack(mapped) == 2).all()
 
 
+@shared_with_numpy
 def test_empty_arrays():
     empty = np.from_dlpack(cuda.device_array((0, 3), np.float32))
     assert empty.shape == (0, 3)
@@ -256,6 +268,7 @@ def test_empty_arrays():
     assert scalar.shape == () and scalar.copy_to_host() == 5
 
 
+@shared_with_numpy
 def test_array_api_strict_takes_and_gives_arrays():
     xp = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
     array = cuda.to_device(np.arange(12, dtype=np.float64).reshape(3, 4))
@@ -266,6 +279,7 @@ def test_array_api_strict_takes_and_gives_arrays():
     assert given.shape == (2, 3) and (given.copy_to_host() == np.arange(6).reshape(2, 3)).all()
 
 
+@shared_with_numpy
 def test_pyarrow_gives_arrays():
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     given = cuda.from_dlpack(pa.array([1, 2, 3, 4], type=pa.int64()))
@@ -288,7 +302,8 @@ def test_interface_names_streams():
     stream = cuda.stream()
     assert array.bind(stream).__cuda_array_interface__["stream"] == int(stream)
     assert array.bind(cuda.default_stream()).__cuda_array_interface__["stream"] == 1
-    assert array.bind(cuda.per_thread_default_stream()).__cuda_array_interface__["stream"] == 2
+    if not cuda.get_current_device().is_hardware:  # there it is a stream of ours
+        assert array.bind(cuda.per_thread_default_stream()).__cuda_array_interface__["stream"] == 2
     face = dict(array.__cuda_array_interface__, stream=int(stream))
     taken = cuda.as_cuda_array(Face(face))
     assert int(taken.stream) == int(stream)

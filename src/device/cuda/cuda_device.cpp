@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "device/cuda/narrow_stores.hpp"
 #include "device/launch_checks.hpp"
 #include "ir/flatten.hpp"
 #include "ptx/link.hpp"
@@ -269,7 +270,7 @@ Result<void> CudaDevice::fill(void* to, const void* element, std::size_t element
 Result<std::shared_ptr<Module>> CudaDevice::load(std::string ptx, std::string name) {
   auto text = ptx::parse(ptx, name);
   if (!text) return std::move(text.error());
-  auto module = CudaModule::load(*this, *text, ptx.c_str(), std::move(name));
+  auto module = CudaModule::load(*this, *text, with_narrow_stores_kept(**text).c_str(), std::move(name));
   if (!module) return std::move(module.error());
   return std::shared_ptr<Module>(std::move(*module));
 }
@@ -277,10 +278,11 @@ Result<std::shared_ptr<Module>> CudaDevice::load(std::string ptx, std::string na
 Result<std::shared_ptr<Module>> CudaDevice::load_linked(std::vector<PtxText> texts, std::string name) {
   // Our own linker first: its messages are better, and its module says what kernels and variables there are.
   std::vector<std::shared_ptr<const ptx::Module>> modules;
-  for (const PtxText& one : texts) {
+  for (PtxText& one : texts) {
     auto module = ptx::parse(one.text, one.name);
     if (!module) return std::move(module.error());
     modules.push_back(*module);
+    one.text = with_narrow_stores_kept(**module);
   }
   auto linked = ptx::link(modules, name, ir::is_provided);
   if (!linked) return std::move(linked.error());

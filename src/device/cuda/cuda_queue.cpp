@@ -76,6 +76,8 @@ std::unique_ptr<CudaQueue> CudaQueue::legacy(const CudaDevice& device) {
 
 Result<std::unique_ptr<CudaQueue>> CudaQueue::adopt(const CudaDevice& device, std::uint64_t number) {
   auto* handle = reinterpret_cast<StreamHandle*>(number);  // NOLINT(performance-no-int-to-ptr): a CUstream
+  // CU_STREAM_PER_THREAD, the driver's own default stream of each thread.
+  if (number == 2) return std::unique_ptr<CudaQueue>(new CudaQueue(device, handle, false));
   Diag d;
   d.id = ErrorId::invalid_handle;
   d.what = fmt::format("0x{:x} is no stream of this device", number);

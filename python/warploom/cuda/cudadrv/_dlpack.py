@@ -126,10 +126,12 @@ def _copy_elements(target, source) -> None:
                  target.dtype.itemsize, target.stream or context.get_default_stream())
 
 
-def _memory(context, address: int, size: int, owner) -> Any:
+def _memory(context, address: int, size: int, owner, kind: int) -> Any:
     """Memory of someone else, made accessible to kernels."""
     if size == 0:
         return MemoryPointer(context, 0, 0, owner=owner)
+    if kind != CPU and context.device.is_hardware:
+        return MemoryPointer(context, address, size, owner=owner)
     for start, memory in list(_imported.items()):
         if start <= address and address + size <= start + memory.size:
             return MemoryPointer(context, address, size, owner=(owner, memory))
@@ -157,7 +159,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Optional[bool] = None, s
     context = devices.get_context()
     if device is not None and getattr(device, "id", device) != context.device.id:
         raise ValueError("device is None or the current device, not %r" % (device,))
-    kind = int(x.__dlpack_device__()[0])
+    kind, number = (int(part) for part in x.__dlpack_device__())
+    if kind == CUDA and context.device.is_hardware and number != context.device.id:
+        raise BufferError("the memory lies on GPU %d, the current device is %d" % (number, context.device.id))
     if kind not in (CPU, CUDA, CUDA_HOST, CUDA_MANAGED):
         raise BufferError("memory of DLPack's device type %d cannot be used here" % kind)
     options: dict = {}
@@ -175,7 +179,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Optional[bool] = None, s
     low, high = _geometry.extents(shape, strides, dtype.itemsize)
     owner = tensor["owner"]
     try:
-        memory = _memory(context, tensor["address"] + low, high - low, owner)
+        memory = _memory(context, tensor["address"] + low, high - low, owner, kind)
     except CudaAPIError as error:
         # A part of the memory is shared already, and cannot be a second time.
         if copy is False:

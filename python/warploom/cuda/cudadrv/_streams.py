@@ -51,7 +51,7 @@ class Stream:
         """The CUstream, by which other libraries know the stream."""
         if self._handle is None:
             self._handle = self._native.core.handle
-        if self._handle == PER_THREAD and self.context.device.is_hardware:
+        if self._handle == PER_THREAD and not self.external and self.context.device.is_hardware:
             return self.context._core_device.per_thread_stream.handle  # the driver's own is another stream
         return self._handle
 
@@ -62,7 +62,7 @@ class Stream:
             return self._native.core
         if self._handle == DEFAULT:
             return self.context._core_device.default_stream
-        if self._handle == PER_THREAD:
+        if self._handle == PER_THREAD and not self.external:
             return self.context._core_device.per_thread_stream
         core = call("cuStreamGetCtx", self.context._core_device.external_stream, self.handle)
         if self.context.device.is_hardware:
