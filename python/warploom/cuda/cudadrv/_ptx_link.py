@@ -162,7 +162,7 @@ def link(texts: List[Tuple[str, str]]) -> str:
                     owner = definitions.get(item.name)
                     if owner is not None:
                         if item.kind == "function":
-                            forward[item.name] = re.sub(r"^\.(extern|weak|visible)\b", ".visible", text)
+                            forward[item.name] = re.sub(r"^\.(extern|weak|visible)\b", ".%s" % owner[1], text)
                         continue
                     if item.kind == "function" and item.linkage == "extern" and item.name not in PROVIDED:
                         raise LinkFailure("Undefined reference to '%s' in '%s'" % (item.name, name))
