@@ -24,6 +24,9 @@ struct MemoryState;
 // MemoryPool::allocate() for a place in a program of another language.
 WARPLOOM_API void* allocate_at(const MemoryPool& pool, std::size_t bytes, const Stream& stream, const char* file,
                                unsigned line);
+// Frees what was allocated while the stream was captured: by a node while that capture goes on, else when a launch has
+// made it and nobody has freed it.
+WARPLOOM_API void free_captured(const Stream& stream, void* address);
 
 /// Untyped device memory; what DeviceArray and launches are built from. Offsets and sizes in bytes.
 class WARPLOOM_API Memory {

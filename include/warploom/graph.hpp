@@ -8,6 +8,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "warploom/device.hpp"
 #include "warploom/export.hpp"
 #include "warploom/module.hpp"
+#include "warploom/pool.hpp"
 #include "warploom/stream.hpp"
 
 namespace warploom {
@@ -31,7 +33,30 @@ struct GraphNode {
 };
 
 /// What a node does (CUgraphNodeType).
-enum class GraphNodeKind : std::uint8_t { kernel, copy, fill, host, graph, empty, event_record, event_wait };
+enum class GraphNodeKind : std::uint8_t {
+  kernel,
+  copy,
+  fill,
+  host,
+  graph,
+  empty,
+  event_record,
+  event_wait,
+  memory_alloc,
+  memory_free,
+};
+
+/// A node that allocates, and the address of its memory, which every launch of the graph gives it.
+struct GraphAllocation {
+  GraphNode node;
+  void* address = nullptr;
+};
+
+/// How a graph is made ready (CUgraphInstantiate_flags).
+struct GraphInstantiateOptions {
+  /// A launch first frees what an earlier launch has allocated and nobody has freed; else such a launch throws.
+  bool auto_free_on_launch = false;
+};
 
 /// How an instantiated graph took an update; the values are those of CUgraphExecUpdateResult.
 enum class GraphUpdateResult : std::uint8_t {
@@ -62,7 +87,8 @@ class WARPLOOM_API GraphExec {
   /// Queues one run of all nodes and returns at once; it costs as much as one kernel launch, whatever the number of
   /// nodes. Runs of the same GraphExec follow each other, also on different streams. An error of a node ends the run
   /// and is thrown by a later synchronising call (cuGraphLaunch). Throws stream_capture_unsupported on a stream that is
-  /// being captured; see Stream::add_graph().
+  /// being captured; see Stream::add_graph(). Throws invalid_value when an allocation that an earlier launch has made
+  /// has not been freed (GraphInstantiateOptions), or when the graph frees one of another graph that is not there.
   void launch(const Stream& stream) const;
   /// The same on the default stream.
   void launch() const;
@@ -163,6 +189,25 @@ class WARPLOOM_API Graph {
     return wait(std::span(after.begin(), after.size()), event);
   }
 
+  /// Adds an allocation of `bytes` bytes (cuGraphAddMemAllocNode). Its address is known at once and never changes; its
+  /// memory may be used by nodes after it, and, when no node of the graph frees it, by work after the launch until it
+  /// is freed: by deallocate(), or by a launch of another graph with a node that frees it. Memory that a node has freed
+  /// is used again by allocations whose nodes come after it. A graph with such nodes cannot be a child, and has one
+  /// instance at a time. Throws invalid_value for 0 bytes, out_of_memory.
+  GraphAllocation allocate(std::span<const GraphNode> after, std::size_t bytes,
+                           const std::source_location& where = std::source_location::current());
+  GraphAllocation allocate(std::initializer_list<GraphNode> after, std::size_t bytes,
+                           const std::source_location& where = std::source_location::current()) {
+    return allocate(std::span(after.begin(), after.size()), bytes, where);
+  }
+  /// Adds a node that frees what a node of this graph or of another one allocates (cuGraphAddMemFreeNode). Throws
+  /// invalid_value for another address, when the graph frees it already, and when the node that allocates it does not
+  /// come before.
+  GraphNode deallocate(std::span<const GraphNode> after, void* address);
+  GraphNode deallocate(std::initializer_list<GraphNode> after, void* address) {
+    return deallocate(std::span(after.begin(), after.size()), address);
+  }
+
   /// Changes what a node does; graphs that have been instantiated are not touched (cuGraphKernelNodeSetParams and its
   /// siblings). Throws what adding the node would throw, invalid_handle for a node that is not there, invalid_value for
   /// one of another kind.
@@ -186,8 +231,8 @@ class WARPLOOM_API Graph {
   [[nodiscard]] std::string to_dot() const;
 
   /// What is needed to launch the graph as it is now, found once; later changes of the graph do not touch it
-  /// (cuGraphInstantiate).
-  [[nodiscard]] GraphExec instantiate() const;
+  /// (cuGraphInstantiate). Throws not_supported when a graph that allocates or frees memory has an instance already.
+  [[nodiscard]] GraphExec instantiate(const GraphInstantiateOptions& options = {}) const;
 
  private:
   friend struct detail::Access;
@@ -206,5 +251,14 @@ class WARPLOOM_API Graph {
   }
   std::shared_ptr<detail::GraphState> state_;
 };
+
+/// The memory of all graphs of a device, in bytes: what their nodes allocate, and what was taken from the device for
+/// them (cuDeviceGetGraphMemAttribute). It is taken when a node is added, and goes back with trim_graph_memory() and
+/// before an allocation fails, once no graph holds it and nobody has to free it any more.
+[[nodiscard]] WARPLOOM_API MemoryPoolStatistics graph_memory(const Device& device);
+/// The high marks become the current values (cuDeviceSetGraphMemAttribute).
+WARPLOOM_API void reset_graph_memory(const Device& device);
+/// Gives memory that no graph uses back to the device (cuDeviceGraphMemTrim).
+WARPLOOM_API void trim_graph_memory(const Device& device);
 
 }  // namespace warploom

@@ -55,11 +55,13 @@ class WARPLOOM_API MemoryPool {
   static void set_current(const Device& device, const MemoryPool& pool);
 
   /// `bytes` bytes, 512-byte aligned, for later work of the stream (cuMemAllocFromPoolAsync); null for 0 bytes. Throws
-  /// out_of_memory, and invalid_handle for a stream of another device. `where` stands in messages.
+  /// out_of_memory, and invalid_handle for a stream of another device. `where` stands in messages. On a stream that is
+  /// being captured it becomes a node of the graph; see Graph::allocate().
   [[nodiscard]] void* allocate(std::size_t bytes, const Stream& stream,
                                const std::source_location& where = std::source_location::current()) const;
   /// Frees in the order of the stream, which must come after all work that uses the memory (cuMemFreeAsync). Nothing
   /// for null. Throws invalid_value when the address is no allocation of the device's pools, a second time for example.
+  /// On a stream that is being captured it becomes a node, and the address must be that of a graph's allocation.
   void deallocate(void* address, const Stream& stream) const;
 
   [[nodiscard]] MemoryPoolOptions options() const;
@@ -80,6 +82,13 @@ class WARPLOOM_API MemoryPool {
   explicit MemoryPool(std::shared_ptr<detail::PoolState> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<detail::PoolState> state_;
 };
+
+/// `bytes` bytes for work on any stream, from the default pool (cuMemAlloc); null for 0 bytes. Throws out_of_memory.
+[[nodiscard]] WARPLOOM_API void* allocate(const Device& device, std::size_t bytes,
+                                          const std::source_location& where = std::source_location::current());
+/// Frees memory of any pool once all work queued so far has ended, which it waits for (cuMemFree). Nothing for null.
+/// Throws invalid_value as MemoryPool::deallocate(), stream_capture_unsupported as the capture mode says.
+WARPLOOM_API void deallocate(const Device& device, void* address);
 
 /// Allocates from the device's current pool (cuMemAllocAsync); otherwise as MemoryPool::allocate().
 [[nodiscard]] WARPLOOM_API void* allocate(const Stream& stream, std::size_t bytes,

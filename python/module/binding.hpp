@@ -112,6 +112,7 @@ struct Place {
 };
 Place place_of_caller();
 
+nb::dict statistics_of(const MemoryPoolStatistics& statistics);
 Dim3 dim3_of(PyObject* object, const char* what);
 inline nb::tuple tuple_of(const Dim3& dim) { return nb::make_tuple(dim.x, dim.y, dim.z); }
 

@@ -40,8 +40,8 @@ nb::tuple update(const PyGraphExec& self, const PyGraph& graph) {
 }
 
 const char* kind(const PyGraph& self, std::uint32_t node) {
-  static constexpr const char* names[] = {"kernel", "copy",  "fill",         "host",
-                                          "graph",  "empty", "event_record", "event_wait"};
+  static constexpr const char* names[] = {"kernel", "copy",         "fill",       "host",         "graph",
+                                          "empty",  "event_record", "event_wait", "memory_alloc", "memory_free"};
   return names[static_cast<std::size_t>(self.graph->kind({node}))];
 }
 
@@ -61,7 +61,8 @@ void register_graph(nb::module_& m) {
           "device"_a)
       .def("__len__", [](const PyGraph& self) { return self.graph->size(); })
       .def("kind", &kind, "node"_a,
-           "What a node does: kernel, copy, fill, host, graph, empty, event_record or event_wait.")
+           "What a node does: kernel, copy, fill, host, graph, empty, event_record, event_wait, memory_alloc or "
+           "memory_free.")
       .def("dependencies", &dependencies, "node"_a, "The nodes that a node waits for.")
       .def(
           "to_dot", [](const PyGraph& self) { return self.graph->to_dot(); },
@@ -102,8 +103,36 @@ void register_graph(nb::module_& m) {
           },
           "after"_a, "event"_a, "Has each launch wait for what the event has captured then.")
       .def(
-          "instantiate", [](const PyGraph& self) { return PyGraphExec{Held<GraphExec>(self.graph->instantiate())}; },
-          Unlocked(), "The graph as it is now, made ready to be launched (cuGraphInstantiate).");
+          "allocate",
+          [](PyGraph& self, const std::vector<std::uint32_t>& after, std::size_t bytes) {
+            const GraphAllocation made = (*self.graph).allocate(nodes(after), bytes);
+            return nb::make_tuple(made.node.index, reinterpret_cast<std::uint64_t>(made.address));
+          },
+          "after"_a, "nbytes"_a, "Adds an allocation; (node, address). Its address is the same in every run.")
+      .def(
+          "deallocate",
+          [](PyGraph& self, const std::vector<std::uint32_t>& after, std::uint64_t address) {
+            return (*self.graph).deallocate(nodes(after), pointer(address)).index;
+          },
+          "after"_a, "address"_a, "Adds a node that frees what a node of a graph allocates.")
+      .def(
+          "instantiate",
+          [](const PyGraph& self, bool auto_free_on_launch) {
+            return PyGraphExec{Held<GraphExec>(self.graph->instantiate({.auto_free_on_launch = auto_free_on_launch}))};
+          },
+          "auto_free_on_launch"_a = false, Unlocked(),
+          "The graph as it is now, made ready to be launched (cuGraphInstantiate).");
+
+  m.def(
+      "graph_memory", [](const PyDevice& device) { return statistics_of(graph_memory(device.device())); }, "device"_a,
+      "Bytes that nodes of graphs allocate, and bytes taken from the device for them: used and reserved, each current "
+      "and high (cuDeviceGetGraphMemAttribute).");
+  m.def(
+      "reset_graph_memory", [](const PyDevice& device) { reset_graph_memory(device.device()); }, "device"_a,
+      "The high marks become the current values.");
+  m.def(
+      "trim_graph_memory", [](const PyDevice& device) { trim_graph_memory(device.device()); }, "device"_a, Unlocked(),
+      "Gives memory that no graph uses back to the device (cuDeviceGraphMemTrim).");
 
   nb::class_<PyGraphExec>(m, "GraphExec", "An instantiated graph (cuGraphLaunch).")
       .def("launch", &launch, "stream"_a = nb::none(), Unlocked(),

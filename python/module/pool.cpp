@@ -33,15 +33,14 @@ void deallocate(const PyPool& self, std::uint64_t address, const PyStream* strea
   self.pool->deallocate(pointer(address), self.stream(stream));
 }
 
-nb::dict statistics(const PyPool& self) {
-  const MemoryPoolStatistics s = self.pool->statistics();
-  nb::dict out;
-  out["used_current"] = s.used_current;
-  out["used_high"] = s.used_high;
-  out["reserved_current"] = s.reserved_current;
-  out["reserved_high"] = s.reserved_high;
-  return out;
+void end(const PyPool& self, std::uint64_t address, const PyStream* stream, bool captured) {
+  if (captured)
+    detail::free_captured(self.stream(stream), pointer(address));
+  else
+    deallocate(self, address, stream);
 }
+
+nb::dict statistics(const PyPool& self) { return statistics_of(self.pool->statistics()); }
 
 template <class T, T MemoryPoolOptions::* Member>
 T get(const PyPool& self) {
@@ -137,6 +136,15 @@ std::size_t count(const PyReleases& self) {
 
 }  // namespace
 
+nb::dict statistics_of(const MemoryPoolStatistics& s) {
+  nb::dict out;
+  out["used_current"] = s.used_current;
+  out["used_high"] = s.used_high;
+  out["reserved_current"] = s.reserved_current;
+  out["reserved_high"] = s.reserved_high;
+  return out;
+}
+
 void register_pool(nb::module_& m) {
   nb::class_<PyPool>(m, "MemoryPool", "A pool of device memory, allocated and freed in the order of streams.")
       .def(
@@ -160,6 +168,9 @@ void register_pool(nb::module_& m) {
            "(cuMemAllocFromPoolAsync).")
       .def("deallocate", &deallocate, "address"_a, "stream"_a = nb::none(),
            "Frees in the order of the stream (cuMemFreeAsync).")
+      .def("end", &end, "address"_a, "stream"_a.none(), "captured"_a,
+           "Frees what an object has whose life ends: in the order of the stream; captured: allocated while the stream "
+           "was captured, so by a node while it still is, and not at all when no launch has made it.")
       .def("statistics", &statistics, "used and reserved bytes, each current and high (CU_MEMPOOL_ATTR_*).")
       .def(
           "reset_statistics", [](const PyPool& self) { self.pool->reset_statistics(); },

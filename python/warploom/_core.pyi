@@ -122,6 +122,9 @@ class MemoryPool:
     def deallocate(self, address: int, stream: Optional[Stream] = None) -> None:
         """Frees in the order of the stream (cuMemFreeAsync)."""
 
+    def end(self, address: int, stream: Optional[Stream], captured: bool) -> None:
+        """Frees what an object has whose life ends; captured: allocated while the stream was captured."""
+
     def statistics(self) -> dict[str, int]:
         """used and reserved bytes, each current and high (CU_MEMPOOL_ATTR_*)."""
 
@@ -381,7 +384,8 @@ class Graph:
     def __init__(self, device: Device) -> None: ...
     def __len__(self) -> int: ...
     def kind(self, node: int) -> str:
-        """What a node does: kernel, copy, fill, host, graph, empty, event_record or event_wait."""
+        """What a node does: kernel, copy, fill, host, graph, empty, event_record, event_wait, memory_alloc or
+        memory_free."""
 
     def dependencies(self, node: int) -> list[int]:
         """The nodes that a node waits for."""
@@ -407,8 +411,23 @@ class Graph:
     def wait(self, after: Sequence[int], event: Event) -> int:
         """Has each launch wait for what the event has captured then."""
 
-    def instantiate(self) -> GraphExec:
+    def allocate(self, after: Sequence[int], nbytes: int) -> tuple[int, int]:
+        """Adds an allocation; (node, address). Its address is the same in every run."""
+
+    def deallocate(self, after: Sequence[int], address: int) -> int:
+        """Adds a node that frees what a node of a graph allocates."""
+
+    def instantiate(self, auto_free_on_launch: bool = False) -> GraphExec:
         """The graph as it is now, made ready to be launched (cuGraphInstantiate)."""
+
+def graph_memory(device: Device) -> dict[str, int]:
+    """Bytes that nodes of graphs allocate, and bytes taken from the device for them."""
+
+def reset_graph_memory(device: Device) -> None:
+    """The high marks become the current values."""
+
+def trim_graph_memory(device: Device) -> None:
+    """Gives memory that no graph uses back to the device (cuDeviceGraphMemTrim)."""
 
 class GraphExec:
     """An instantiated graph (cuGraphLaunch)."""

@@ -28,6 +28,10 @@ MemoryState::~MemoryState() {
     return;
   }
   runtime::Context& context = *device->context;
+  if (stream) {
+    free_captured(*stream, address);
+    return;
+  }
   runtime::PendingReleases& later = context.memory_releases();
   if (address == nullptr || !later.is_deferred()) {
     context.release(address, generation, pool.get());
@@ -71,6 +75,8 @@ Memory::Memory(const Stream& stream, const MemoryPool* pool, std::size_t count, 
   state_->address = api::checked(context.allocate(
       state_->bytes, {.pool = &from, .stream = &queue->stream, .origin = {where.file_name(), where.line()}}));
   state_->pool = std::move(from);
+  if (context.captures().any() && state_->bytes != 0 && context.graph_memory().find(state_->address) != nullptr)
+    state_->stream = stream;
 }
 
 Memory::Memory(std::shared_ptr<MemoryResource> resource, const Stream& stream, std::size_t count,

@@ -65,6 +65,9 @@ Operation child_operation(const detail::Owned& owner, const Graph& graph) {
   api::use(child, "the child graph");
   if (child->device != owner.device)
     api::fail(ErrorId::invalid_handle, "the child graph belongs to another device", "record it on the same device");
+  if (child->graph.allocations())
+    api::fail(ErrorId::not_supported, "a graph that allocates or frees memory cannot be a child",
+              "capture its work in the parent, or launch it by itself");
   Operation operation;
   operation.kind = runtime::NodeKind::graph;
   operation.child = std::make_shared<runtime::LaunchGraph>(child->graph);
@@ -84,7 +87,8 @@ Operation event_operation(const detail::Owned& owner, const Event& event, runtim
 }
 
 const char* name_of(runtime::NodeKind kind) {
-  static constexpr const char* names[] = {"kernel", "copy", "fill", "host", "graph", "empty", "record", "wait"};
+  static constexpr const char* names[] = {"kernel", "copy",   "fill", "host",  "graph",
+                                          "empty",  "record", "wait", "alloc", "free"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -93,8 +97,8 @@ void draw(const runtime::LaunchGraph& graph, const std::string& prefix, std::str
     const Operation& operation = graph.operation(node);
     std::string label = fmt::format("{} {}", node, name_of(operation.kind));
     if (operation.kernel != nullptr) label += " " + demangle(operation.kernel->name());
-    if (operation.kind == runtime::NodeKind::copy && operation.count != 0)
-      label += fmt::format(" {} bytes", operation.count);
+    const bool sized = operation.kind == runtime::NodeKind::copy || operation.kind == runtime::NodeKind::memory_alloc;
+    if (sized && operation.count != 0) label += fmt::format(" {} bytes", operation.count);
     out += fmt::format("  \"{}{}\" [label=\"{}\"];\n", prefix, node, label);
     for (const runtime::Node before : graph.after(node))
       out += fmt::format("  \"{0}{1}\" -> \"{0}{2}\";\n", prefix, before, node);
@@ -238,6 +242,24 @@ GraphNode Graph::wait(std::span<const GraphNode> after, const Event& event) {
       api::checked(state_->graph.add(nodes(after), event_operation(*state_, event, runtime::NodeKind::event_wait)))};
 }
 
+GraphAllocation Graph::allocate(std::span<const GraphNode> after, std::size_t bytes,
+                                const std::source_location& where) {
+  runtime::Context& context = api::use(state_, "the graph");
+  const std::vector<runtime::Node> before = nodes(after);
+  runtime::GraphMemory& memory = context.graph_memory();
+  auto made = api::checked(state_->graph.allocate(memory, before, bytes, nullptr));
+  if (made.address == nullptr) {
+    auto block = api::checked(context.graph_block(bytes, {where.file_name(), where.line()}));
+    made = api::checked(state_->graph.allocate(memory, before, bytes, std::move(block)));
+  }
+  return {{made.node}, made.address};
+}
+
+GraphNode Graph::deallocate(std::span<const GraphNode> after, void* address) {
+  runtime::Context& context = api::use(state_, "the graph");
+  return {api::checked(state_->graph.deallocate(context.graph_memory(), nodes(after), address))};
+}
+
 void Graph::set_launch_with(GraphNode node, const Kernel& kernel, const LaunchConfig& config,
                             std::span<const Argument> arguments) {
   runtime::Context& context = api::use(state_, "the graph");
@@ -294,11 +316,23 @@ std::string Graph::to_dot() const {
   return out + "}\n";
 }
 
-GraphExec Graph::instantiate() const {
+GraphExec Graph::instantiate(const GraphInstantiateOptions& options) const {
   runtime::Context& context = api::use(state_, "the graph");
   auto exec = std::make_shared<detail::GraphExecState>(state_->device);
-  exec->instance = api::checked(runtime::GraphInstance::make(context.device(), state_->graph));
+  exec->instance =
+      api::checked(runtime::GraphInstance::make(context.device(), state_->graph, options.auto_free_on_launch));
   return detail::Access::make(std::move(exec));
 }
+
+MemoryPoolStatistics graph_memory(const Device& device) {
+  const runtime::Pool::Statistics s = api::use(detail::Access::state(device)).graph_pool().statistics();
+  return {s.used, s.used_high, s.reserved, s.reserved_high};
+}
+
+void reset_graph_memory(const Device& device) {
+  api::use(detail::Access::state(device)).graph_pool().reset_high(true, true);
+}
+
+void trim_graph_memory(const Device& device) { api::use(detail::Access::state(device)).graph_pool().trim(0); }
 
 }  // namespace warploom

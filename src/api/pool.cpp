@@ -76,6 +76,12 @@ void* detail::allocate_at(const MemoryPool& pool, std::size_t bytes, const Strea
   return api::checked(context.allocate(bytes, {.pool = &state->pool, .stream = &queue, .origin = {file, line}}));
 }
 
+void detail::free_captured(const Stream& stream, void* address) {
+  const auto& state = Access::state(stream);
+  if (state && state->generation == state->device->context->generation())
+    state->device->context->release_captured(state->stream, address);
+}
+
 void MemoryPool::deallocate(void* address, const Stream& stream) const {
   runtime::Context& context = api::use(state_, "the pool");
   api::checked(context.release_on(api::queue_of(stream, *state_->device), address));
@@ -100,6 +106,15 @@ MemoryPoolStatistics MemoryPool::statistics() const {
 void MemoryPool::reset_statistics() const { pool_in(state_).reset_high(true, true); }
 
 void MemoryPool::trim(std::uint64_t keep) const { pool_in(state_).trim(keep); }
+
+void* allocate(const Device& device, std::size_t bytes, const std::source_location& where) {
+  runtime::Context& context = api::use(detail::Access::state(device));
+  return api::checked(context.allocate(bytes, {.origin = {where.file_name(), where.line()}}));
+}
+
+void deallocate(const Device& device, void* address) {
+  api::checked(api::use(detail::Access::state(device)).release_now(address));
+}
 
 void* allocate(const Stream& stream, std::size_t bytes, const std::source_location& where) {
   const auto& state = detail::Access::state(stream);

@@ -135,6 +135,48 @@ Result<bool> Captures::add(const Stream& stream, bool is_legacy, Operation& oper
   return true;
 }
 
+Result<Captures::Allocated> Captures::allocate(const Stream& stream, GraphMemory& memory, std::size_t bytes,
+                                               std::shared_ptr<GraphBlock> block) {
+  const std::lock_guard lock(mutex_);
+  const auto capture = of(stream);
+  if (!capture) return Allocated{};
+  if (capture->invalid_) return invalidated();
+  std::vector<Node>& tail = capture->tails_[&stream];
+  auto made = capture->graph_.allocate(memory, tail, bytes, std::move(block));
+  if (!made) {
+    capture->invalid_ = true;
+    return std::move(made.error());
+  }
+  if (made->address != nullptr) tail = {made->node};
+  return Allocated{true, made->address};
+}
+
+Result<bool> Captures::deallocate(const Stream& stream, GraphMemory& memory, const void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto capture = of(stream);
+  if (!capture) return false;
+  if (capture->invalid_) return invalidated();
+  std::vector<Node>& tail = capture->tails_[&stream];
+  auto node = capture->graph_.deallocate(memory, tail, address);
+  if (!node) {
+    capture->invalid_ = true;
+    return std::move(node.error());
+  }
+  tail = {*node};
+  return true;
+}
+
+bool Captures::deallocate_own(const Stream& stream, GraphMemory& memory, const void* address) {
+  if (!any()) return false;
+  const std::lock_guard lock(mutex_);
+  const auto capture = of(stream);
+  if (!capture || capture->invalid_ || !capture->graph_.allocates(address)) return false;
+  std::vector<Node>& tail = capture->tails_[&stream];
+  auto node = capture->graph_.deallocate(memory, tail, address);
+  if (node) tail = {*node};
+  return true;
+}
+
 Result<bool> Captures::record(const Stream& stream, bool is_legacy, Event& event) {
   const std::lock_guard lock(mutex_);
   if (is_legacy) {

@@ -56,6 +56,17 @@ class Captures {
   // True when the stream is captured: the operation is then a node. False: it is left to the caller.
   // Takes the operation when it is captured.
   Result<bool> add(const Stream& stream, bool is_legacy, Operation& operation);
+  // An allocation on the stream: null when it is captured and its graph has no memory to use again, as long as there is
+  // no block.
+  struct Allocated {
+    bool captured = false;
+    void* address = nullptr;
+  };
+  Result<Allocated> allocate(const Stream& stream, GraphMemory& memory, std::size_t bytes,
+                             std::shared_ptr<GraphBlock> block);
+  Result<bool> deallocate(const Stream& stream, GraphMemory& memory, const void* address);
+  // The same for what the stream's capture has allocated; false when it is not captured or has not.
+  bool deallocate_own(const Stream& stream, GraphMemory& memory, const void* address);
   Result<bool> record(const Stream& stream, bool is_legacy, Event& event);
   Result<bool> wait(const Stream& stream, bool is_legacy, const Event& event);
 

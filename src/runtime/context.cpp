@@ -46,6 +46,7 @@ Context::Context(std::unique_ptr<device::Device> device, PendingReleases::Limits
       memory_releases_(device_->free_bytes(), limits),
       object_releases_(device_->free_bytes(), limits) {
   current_ = default_pool_ = std::make_shared<Pool>(*device_, known_, Pool::Policy{});
+  graph_pool_ = std::make_shared<Pool>(*device_, known_, Pool::Policy{.release_threshold = ~std::uint64_t{0}});
   auto queue = device_->make_queue({.legacy = true});
   if (!queue) record_error(std::move(queue.error()));
   default_ = std::make_shared<Stream>(*this, true, 0, true, queue ? std::move(*queue) : nullptr);
@@ -65,6 +66,7 @@ Context::~Context() {
   (void)memory_releases_.flush();
   (void)object_releases_.flush();
   report_releases();
+  graph_memory_.clear();
   for (const auto& pool : pools()) pool->clear();
   // Nobody waited for the work that failed, so nobody would hear of it.
   if ((sticky_ && !sticky_reported_) || pending_)
@@ -266,6 +268,7 @@ Result<void> Context::reset() {
   auto flushed = memory_releases_.flush();
   if (flushed) flushed = object_releases_.flush();
   device_->forget_textures();
+  graph_memory_.clear();
   for (const auto& pool : pools()) pool->clear();
   set_current_pool(default_pool_);
   WL_TRY(device_->reset());

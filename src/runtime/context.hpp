@@ -94,6 +94,14 @@ class Context : public std::enable_shared_from_this<Context> {
   Result<void*> allocate(std::size_t bytes, const Request& request);
   // Frees once all work queued so far has finished; does nothing for memory of an earlier generation.
   void release(void* address, std::uint64_t generation, Pool* pool = nullptr);
+  // Frees what allocate() gave, after waiting for all work queued so far (cuMemFree).
+  Result<void> release_now(void* address);
+  // Frees what was allocated in a captured stream: by a node while the same capture goes on, else when it is there.
+  void release_captured(const std::shared_ptr<Stream>& stream, void* address);
+  // Memory for a graph's allocations.
+  Result<std::shared_ptr<GraphBlock>> graph_block(std::size_t bytes, device::Origin origin);
+  [[nodiscard]] GraphMemory& graph_memory() { return graph_memory_; }
+  [[nodiscard]] Pool& graph_pool() { return *graph_pool_; }
   // Frees in the stream's order, whichever pool it is from; invalid_value when it is no allocation.
   Result<void> release_on(const std::shared_ptr<Stream>& stream, void* address);
   // Later work of the stream comes after the ticket.
@@ -137,11 +145,15 @@ class Context : public std::enable_shared_from_this<Context> {
   Diag sticky_error();  // needs error_mutex_
   // After the device was waited for.
   void pools_synchronized();
-  [[nodiscard]] std::vector<std::shared_ptr<Pool>> pools();
+  [[nodiscard]] std::vector<std::shared_ptr<Pool>> pools();  // all, that of graphs included
   void trim_pools();
   void forget_if_unused(const Pool& pool);
   Result<void*> allocate_again(std::size_t bytes, const Request& request, Pool& pool, std::vector<Ticket>& after);
   void describe_pending(Diag& diag);
+  Result<void*> capture_allocation(std::size_t bytes, const Request& request);
+  // Of the pools and the memory of graphs; false when the address is no allocation of theirs.
+  [[nodiscard]] Diag no_allocation(void* address) const;
+  bool release_anywhere(void* address, const std::vector<Ticket>& after);
 
   std::unique_ptr<device::Device> device_;
   std::atomic<std::uint64_t> generation_{1};
@@ -159,6 +171,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::mutex pools_mutex_;
   std::shared_ptr<Pool> default_pool_;
   std::vector<std::shared_ptr<Pool>> pools_;  // the others
+  std::shared_ptr<Pool> graph_pool_;          // of graphs alone
+  GraphMemory graph_memory_;
   std::shared_ptr<Pool> current_;
   std::vector<Pool*> abandoned_;
   std::atomic<bool> several_pools_{false};

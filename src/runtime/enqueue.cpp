@@ -80,16 +80,25 @@ Result<void> Context::launch(const std::shared_ptr<Stream>& stream, GraphInstanc
       records->push_back(std::make_shared<Event::Record>());
   }
   add_default_order(stream, after);
-  const std::uint64_t position = stream->push(true, [&](Item& item) {
-    item.after = after;
-    item.graph = graph.run;
-    item.keep = records;
-    item.always = false;
-    item.any_thread = graph.run->any_thread();
-  });
+  std::uint64_t position = 0;
+  const auto push = [&] {
+    position = stream->push(true, [&](Item& item) {
+      item.after = after;
+      item.graph = graph.run;
+      item.keep = records;
+      item.always = false;
+      item.any_thread = graph.run->any_thread();
+    });
+    return position != 0;
+  };
+  if (graph.memory_use.none())
+    push();
+  else
+    WL_TRY(graph_memory_.launch(graph.memory_use, push));
   after.clear();
   if (position == 0) return stream_closed();
   graph.last = {stream, position};
+  if (graph.allocations) graph.allocations->last = graph.last;
   // The events have been reached when the graph has ended.
   for (std::size_t i = 0; i < graph.run->recorded().size(); ++i) {
     (*records)[i]->set_ticket(graph.last);

@@ -27,7 +27,8 @@ UpdateResult compatible(const Operation& before, const Operation& now) {
   if (before.kind != now.kind) return UpdateResult::node_type_changed;
   if (before.kind == NodeKind::kernel && before.launch.cooperative != now.launch.cooperative)
     return UpdateResult::parameters_changed;
-  if (before.kind == NodeKind::event_record || before.kind == NodeKind::event_wait) return UpdateResult::success;
+  const bool memory = before.kind == NodeKind::memory_alloc || before.kind == NodeKind::memory_free;
+  if (memory && (before.to != now.to || before.count != now.count)) return UpdateResult::parameters_changed;
   return UpdateResult::success;
 }
 
@@ -93,7 +94,7 @@ Work Operation::as_work(device::Device& device) && {
 
 // ---- LaunchGraph ----
 
-Result<Node> LaunchGraph::add(std::span<const Node> after, Operation operation) {
+Result<void> LaunchGraph::check_after(std::span<const Node> after) const {
   for (const Node node : after)
     if (node >= nodes_.size())
       return node_error(ErrorId::invalid_handle,
@@ -104,6 +105,11 @@ Result<Node> LaunchGraph::add(std::span<const Node> after, Operation operation) 
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     return node_error(ErrorId::invalid_value, "a node is named twice among those to wait for", "name each once");
+  return {};
+}
+
+Result<Node> LaunchGraph::add(std::span<const Node> after, Operation operation) {
+  WL_TRY(check_after(after));
   nodes_.push_back({std::move(operation), {after.begin(), after.end()}});
   return static_cast<Node>(nodes_.size() - 1);
 }
@@ -115,6 +121,56 @@ Result<void> LaunchGraph::set(Node node, Operation operation) {
                       "set what the node was added as, or add a new node");
   nodes_[node].operation = std::move(operation);
   return {};
+}
+
+GraphAllocations::Beyond LaunchGraph::beyond_function() const {
+  return [this](std::span<const Node> ends, std::span<const Node> wanted) { return beyond(ends, wanted); };
+}
+
+Result<LaunchGraph::Allocated> LaunchGraph::allocate(GraphMemory& memory, std::span<const Node> after,
+                                                     std::size_t bytes, std::shared_ptr<GraphBlock> block) {
+  if (bytes == 0)
+    return node_error(ErrorId::invalid_value, "an allocation of a graph has 0 bytes", "allocate at least one byte");
+  Operation operation;
+  operation.kind = NodeKind::memory_alloc;
+  operation.count = bytes;
+  WL_TRY(check_after(after));
+  if (allocations_)
+    if (auto again = allocations_->reuse(bytes, after, beyond_function())) block = std::move(again);
+  if (!block) return Allocated{};
+  operation.to = block->address;
+  auto allocation = std::make_shared<GraphAllocation>(std::move(block), bytes);
+  operation.keep = allocation;
+  auto node = add(after, std::move(operation));
+  if (!node) return std::move(node.error());
+  if (!allocations_) allocations_ = std::make_shared<GraphAllocations>();
+  void* const address = allocation->address();
+  memory.add(allocation);
+  allocations_->made(*node, std::move(allocation));
+  return Allocated{*node, address};
+}
+
+bool LaunchGraph::allocates(const void* address) const {
+  return std::ranges::any_of(nodes_, [&](const Entry& entry) {
+    return entry.operation.kind == NodeKind::memory_alloc && entry.operation.to == address;
+  });
+}
+
+Result<Node> LaunchGraph::deallocate(GraphMemory& memory, std::span<const Node> after, const void* address) {
+  auto allocation = memory.find(address);
+  if (!allocation)
+    return node_error(ErrorId::invalid_value, "the address to free is no allocation of a graph",
+                      "free here what a node of a graph allocates; free other memory outside of graphs");
+  WL_TRY(check_after(after));
+  if (!allocations_) allocations_ = std::make_shared<GraphAllocations>();
+  WL_TRY(allocations_->check_free(*allocation, after, beyond_function()));
+  Operation operation;
+  operation.kind = NodeKind::memory_free;
+  operation.to = allocation->address();
+  operation.keep = allocation;
+  auto node = add(after, std::move(operation));
+  if (node) allocations_->freed(*node, std::move(allocation));
+  return node;
 }
 
 std::vector<Node> LaunchGraph::beyond(std::span<const Node> ends, std::span<const Node> wanted) const {
@@ -132,14 +188,25 @@ std::vector<Node> LaunchGraph::beyond(std::span<const Node> ends, std::span<cons
 
 // ---- GraphInstance ----
 
-Result<std::shared_ptr<GraphInstance>> GraphInstance::make(device::Device& device, const LaunchGraph& graph) {
+Result<std::shared_ptr<GraphInstance>> GraphInstance::make(device::Device& device, const LaunchGraph& graph,
+                                                           bool frees_first) {
   auto instance = std::make_shared<GraphInstance>();
+  if (const auto& allocations = graph.allocations()) {
+    if (!allocations->instance.expired())
+      return node_error(ErrorId::not_supported, "a graph that allocates or frees memory is instantiated twice",
+                        "let go of the first instance, or build the graph again");
+    instance->allocations = allocations;
+    instance->memory_use = allocations->use();
+    instance->memory_use.frees_first = frees_first;
+    instance->last = allocations->last;
+  }
   instance->device_ = &device;
   instance->graph_ = std::make_shared<LaunchGraph>(graph);
   instance->enabled_.assign(graph.size(), true);
   auto run = GraphRun::make(device, graph, instance->enabled_);
   if (!run) return std::move(run.error());
   instance->run = std::move(*run);
+  if (instance->allocations) instance->allocations->instance = instance;
   return instance;
 }
 

@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "device/device.hpp"
 #include "runtime/event.hpp"
+#include "runtime/graph_memory.hpp"
 #include "runtime/helpers.hpp"
 #include "runtime/stream.hpp"
 
@@ -20,7 +21,18 @@ class LaunchGraph;
 
 using Node = std::uint32_t;
 
-enum class NodeKind : std::uint8_t { kernel, copy, fill, host, graph, empty, event_record, event_wait };
+enum class NodeKind : std::uint8_t {
+  kernel,
+  copy,
+  fill,
+  host,
+  graph,
+  empty,
+  event_record,
+  event_wait,
+  memory_alloc,
+  memory_free,
+};
 
 // What a node does.
 struct Operation {
@@ -54,6 +66,20 @@ class LaunchGraph {
   Result<Node> add(std::span<const Node> after, Operation operation);
   // Another operation of the same kind for a node.
   Result<void> set(Node node, Operation operation);
+  // A node that allocates, in memory that the graph uses again or in `block`; the address, or null when there is no
+  // memory to use again and no block.
+  struct Allocated {
+    Node node = 0;
+    void* address = nullptr;
+  };
+  Result<Allocated> allocate(GraphMemory& memory, std::span<const Node> after, std::size_t bytes,
+                             std::shared_ptr<GraphBlock> block);
+  // A node that frees what a node of this graph or of another one allocates.
+  Result<Node> deallocate(GraphMemory& memory, std::span<const Node> after, const void* address);
+  // Does a node allocate there?
+  [[nodiscard]] bool allocates(const void* address) const;
+  // Null for a graph without nodes of memory. Copies share it.
+  [[nodiscard]] const std::shared_ptr<GraphAllocations>& allocations() const { return allocations_; }
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] const Operation& operation(Node node) const { return nodes_[node].operation; }
   [[nodiscard]] std::span<const Node> after(Node node) const { return nodes_[node].after; }
@@ -66,7 +92,11 @@ class LaunchGraph {
     std::vector<Node> after;
   };
 
+  [[nodiscard]] Result<void> check_after(std::span<const Node> after) const;
+  [[nodiscard]] GraphAllocations::Beyond beyond_function() const;
+
   std::vector<Entry> nodes_;
+  std::shared_ptr<GraphAllocations> allocations_;
 };
 
 // The events that one run of a graph records, in the order of its steps.
@@ -142,7 +172,9 @@ struct UpdateOutcome {
 // An instantiated graph: what its next launch will run. Safe from several threads.
 class GraphInstance {
  public:
-  static Result<std::shared_ptr<GraphInstance>> make(device::Device& device, const LaunchGraph& graph);
+  // `frees_first`: each launch frees what an earlier one has made and nobody has freed.
+  static Result<std::shared_ptr<GraphInstance>> make(device::Device& device, const LaunchGraph& graph,
+                                                     bool frees_first);
 
   // Launches that are queued already run what they were queued with.
   Result<UpdateOutcome> update(const LaunchGraph& graph);
@@ -156,6 +188,9 @@ class GraphInstance {
   mutable std::mutex order;
   Ticket last;
   std::shared_ptr<const GraphRun> run;
+  // Memory of the graph, and what a launch does to it; null for a graph without.
+  std::shared_ptr<GraphAllocations> allocations;
+  GraphMemoryUse memory_use;
 
  private:
   [[nodiscard]] Result<void> check_node(Node node) const;

@@ -80,7 +80,8 @@ class GraphRun::Builder {
       if (operation.kind == NodeKind::event_wait) plan_->awaited.push_back(operation.event);
       std::shared_ptr<const Step> step;
       const bool nothing = operation.kind == NodeKind::empty || operation.kind == NodeKind::graph ||
-                           operation.kind == NodeKind::event_wait || (!enabled.empty() && !enabled[node]);
+                           operation.kind == NodeKind::event_wait || operation.kind == NodeKind::memory_alloc ||
+                           operation.kind == NodeKind::memory_free || (!enabled.empty() && !enabled[node]);
       if (!nothing) {
         auto made = make_step(device_, operation, record);
         if (!made) return std::move(made.error());

@@ -9,9 +9,12 @@ namespace warploom::runtime {
 Result<void*> Context::allocate(std::size_t bytes, const Request& request) {
   WL_TRY(usable());
   if (captures_.any()) {
-    WL_TRY(request.stream == nullptr
-               ? captures_.permit_unsafe("an allocation")
-               : captures_.permit_on(**request.stream, is_legacy(*request.stream), "an allocation"));
+    if (request.stream != nullptr) {
+      auto captured = capture_allocation(bytes, request);
+      if (!captured || *captured != nullptr) return captured;
+      WL_TRY(captures_.permit_on(**request.stream, is_legacy(*request.stream), "an allocation"));
+    }
+    WL_TRY(captures_.permit_unsafe("an allocation"));
   }
   if (bytes == 0) return nullptr;
   std::shared_ptr<Pool> current;
@@ -29,6 +32,34 @@ Result<void*> Context::allocate(std::size_t bytes, const Request& request) {
     }
   }
   return address;
+}
+
+// Null when the stream is not captured. The block is made outside of the captures' lock: flushing releases may call
+// anything.
+Result<void*> Context::capture_allocation(std::size_t bytes, const Request& request) {
+  std::shared_ptr<GraphBlock> block;
+  for (;;) {
+    auto made = captures_.allocate(**request.stream, graph_memory_, bytes, block);
+    if (!made) return std::move(made.error());
+    if (!made->captured || made->address != nullptr) return made->address;
+    auto fresh = graph_block(bytes, request.origin);
+    if (!fresh) return std::move(fresh.error());
+    block = std::move(*fresh);
+  }
+}
+
+Result<std::shared_ptr<GraphBlock>> Context::graph_block(std::size_t bytes, device::Origin origin) {
+  std::vector<Ticket> after;
+  const Request request{.pool = &graph_pool_, .origin = origin};
+  auto address = graph_pool_->allocate(bytes, nullptr, origin, after);
+  if (!address && address.error().id == ErrorId::out_of_memory)
+    address = allocate_again(bytes, request, *graph_pool_, after);
+  if (!address) return std::move(address.error());
+  return std::make_shared<GraphBlock>(*address, graph_pool_->size_of(*address),
+                                      [context = weak_from_this(), made_in = generation()](void* at) {
+                                        if (const auto self = context.lock())
+                                          self->release(at, made_in, self->graph_pool_.get());
+                                      });
 }
 
 Result<void*> Context::allocate_again(std::size_t bytes, const Request& request, Pool& pool,
@@ -69,22 +100,19 @@ void Context::release(void* address, std::uint64_t generation, Pool* pool) {
   if (pool != nullptr) forget_if_unused(*pool);
 }
 
-Result<void> Context::release_on(const std::shared_ptr<Stream>& stream, void* address) {
-  WL_TRY(usable());
-  if (captures_.any()) WL_TRY(captures_.permit_on(*stream, is_legacy(stream), "a free"));
-  if (address == nullptr) return {};
-  std::vector<Ticket> after;
-  const std::uint64_t tail = stream->known_end();
-  add_default_order(stream, after);
-  if (!stream->done(tail)) after.push_back({stream, tail});
-  if (default_pool_->release(address, after)) return {};
+bool Context::release_anywhere(void* address, const std::vector<Ticket>& after) {
+  if (default_pool_->release(address, after)) return true;
   if (several_pools_.load(std::memory_order_acquire)) {
     for (const auto& pool : pools()) {
-      if (!pool->release(address, after)) continue;
+      if (pool == graph_pool_ || !pool->release(address, after)) continue;
       forget_if_unused(*pool);
-      return {};
+      return true;
     }
   }
+  return graph_memory_.release(address);
+}
+
+Diag Context::no_allocation(void* address) const {
   Diag diag;
   diag.id = ErrorId::invalid_value;
   diag.what = "the address to free is not the start of an allocation of a pool";
@@ -93,12 +121,50 @@ Result<void> Context::release_on(const std::shared_ptr<Stream>& stream, void* ad
   return diag;
 }
 
+Result<void> Context::release_on(const std::shared_ptr<Stream>& stream, void* address) {
+  WL_TRY(usable());
+  if (captures_.any()) {
+    if (address == nullptr && captures_.info(*stream).status != CaptureStatus::none) return {};
+    auto captured = captures_.deallocate(*stream, graph_memory_, address);
+    if (!captured) return std::move(captured.error());
+    if (*captured) return {};
+    WL_TRY(captures_.permit_on(*stream, is_legacy(stream), "a free"));
+  }
+  if (address == nullptr) return {};
+  std::vector<Ticket> after;
+  const std::uint64_t tail = stream->known_end();
+  add_default_order(stream, after);
+  if (!stream->done(tail)) after.push_back({stream, tail});
+  if (release_anywhere(address, after)) return {};
+  return no_allocation(address);
+}
+
+void Context::release_captured(const std::shared_ptr<Stream>& stream, void* address) {
+  if (captures_.deallocate_own(*stream, graph_memory_, address)) return;
+  graph_memory_.release(address);
+}
+
+Result<void> Context::release_now(void* address) {
+  WL_TRY(usable());
+  if (captures_.any()) WL_TRY(captures_.permit_unsafe("a free"));
+  if (address == nullptr) return {};
+  std::vector<Ticket> after;
+  {
+    const std::lock_guard order(streams_mutex_);
+    add_pending(after);
+  }
+  if (!release_anywhere(address, after)) return no_allocation(address);
+  drain();
+  return {};
+}
+
 // ---- pools ----
 
 std::vector<std::shared_ptr<Pool>> Context::pools() {
   const std::lock_guard lock(pools_mutex_);
   std::vector<std::shared_ptr<Pool>> all = pools_;
   all.push_back(default_pool_);
+  all.push_back(graph_pool_);
   return all;
 }
 
@@ -148,6 +214,7 @@ void Context::trim_pools() {
 
 void Context::pools_synchronized() {
   default_pool_->synchronized();
+  graph_pool_->synchronized();
   if (!several_pools_.load(std::memory_order_acquire)) return;
   for (const auto& pool : pools()) pool->synchronized();
 }

@@ -356,6 +356,8 @@ TEST(CaptureCodes, AreThoseOfAGpu) {
   device.synchronize();
   DeviceArray<int> array(device, 16), array2(device, 16);
   std::vector<int> host(16);
+  std::vector<void*> spare(12);
+  for (void*& memory : spare) memory = allocate(device, 256);
   Stream stream(device);
   Event captured(device);
   const auto launch = [&](const Stream& on) { kernel.launch({1, 1, 0, on}, 1); };
@@ -389,6 +391,9 @@ TEST(CaptureCodes, AreThoseOfAGpu) {
       {"cuMemsetD8", [&] { array.zero(); }},
       {"cuMemsetD8Async(capturing)", [&] { array.zero(stream); }},
       {"cuMemAlloc", [&] { const DeviceArray<int> another(device, 16); }},
+      {"cuMemFree", [&] { deallocate(device, spare.back()), spare.pop_back(); }},
+      {"cuMemAllocAsync(capturing)", [&] { (void)allocate(stream, 256); }},
+      {"cuMemAllocAsync(other)", [&] { (void)allocate(plain, 256); }},
       {"cuMemAllocHost", [&] { const HostMemory memory(device, 16); }},
       {"cuMemHostRegister", [&] { const HostRegistration pinned(device, host.data(), 64); }},
       {"cuMemGetInfo", [&] { (void)device.free_memory(); }},

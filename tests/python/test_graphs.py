@@ -1,5 +1,6 @@
 """Stream capture, graphs and graph builders of warploom.cuda."""
 
+import gc
 import threading
 
 import numpy as np
@@ -262,3 +263,80 @@ def test_fork_and_join_by_events(array):
     graph.launch(other)
     other.synchronize()
     assert (array.copy_to_host() == 2).all() and (second.copy_to_host() == 2).all()
+
+
+def test_allocations_on_a_builder_become_nodes(array):
+    memory = cuda.GraphMemoryResource()
+    memory.reset_attributes()
+    before = memory.attributes["used_current"]
+    builder = cuda.graph_builder()
+    with pytest.raises(CudaAPIError):
+        memory.allocate(2048, builder)
+    builder.begin_building()
+    address = memory.allocate(2048, builder)
+    scratch = cuda.devicearray.DeviceNDArray((256,), (8,), np.int64, gpu_data=cuda.MemoryPointer(
+        builder.stream.context, address, 2048))
+    scratch.copy_to_device(array, stream=builder)
+    add[8, 32, builder](scratch, 7)
+    array.copy_to_device(scratch, stream=builder)
+    memory.deallocate(address, stream=builder)
+    graph = builder.end_building().complete()
+    assert [graph.kind(i) for i in range(len(graph))] == ["memory_alloc", "copy", "kernel", "copy", "memory_free"]
+    assert code_of(builder.complete) == 801
+    for _ in range(2):
+        graph.launch()
+    cuda.synchronize()
+    assert (array.copy_to_host() == 14).all()
+    assert memory.attributes["used_current"] == before + 2048
+    graph.close()
+    builder.close()
+    del graph, builder
+    gc.collect()  # what the errors above have caught
+    assert memory.attributes["used_current"] == before
+    memory.trim()
+    assert memory.attributes["reserved_current"] <= memory.attributes["reserved_high"]
+
+
+def test_memory_of_a_graph_is_freed_before_it_is_launched_again(array):
+    pool, stream = cuda.MemoryPool(), cuda.stream()
+    stream.begin_capture()
+    address = pool.allocate(64, stream)
+    graph = stream.end_capture()
+    assert code_of(pool.deallocate, address, 0, stream) == 1
+    graph.launch(stream)
+    assert code_of(graph.launch, stream) == 1
+    pool.deallocate(address, stream=stream)
+    graph.launch(stream)
+    pool.deallocate(address, stream=stream)
+    graph.close()
+
+    stream.begin_capture()
+    address = pool.allocate(64, stream)
+    graph = stream.end_capture(auto_free_on_launch=True)
+    for _ in range(3):
+        graph.launch(stream)
+    pool.deallocate(address, stream=stream)
+    stream.synchronize()
+    builder = cuda.graph_builder().begin_building()
+    address = pool.allocate(64, builder)
+    graph = builder.end_building().complete(cuda.GraphCompleteOptions(auto_free_on_launch=True))
+    graph.launch()
+    graph.launch()
+    pool.deallocate(address)
+
+
+def test_memory_objects_of_a_capture_end_with_it():
+    pool, stream = cuda.MemoryPool(), cuda.stream()
+    stream.begin_capture()
+    first = pool.memalloc(64, stream)
+    del first
+    kept = pool.memalloc(64, stream)
+    graph = stream.end_capture()
+    assert [graph.kind(i) for i in range(len(graph))] == ["memory_alloc", "memory_free", "memory_alloc"]
+    graph.launch(stream)
+    del kept  # frees what the launch has allocated
+    graph.launch(stream)
+    stream.synchronize()
+    never = pool.memalloc(64, stream)
+    del never
+    assert pool.statistics()["used_current"] == 0

@@ -13,13 +13,14 @@ from warploom.cuda.core import config
 from .cudadrv import _geometry, devicearray, devices
 from .cudadrv import driver as _driver
 from .cudadrv._dlpack import from_dlpack
-from .cudadrv._graphs import Graph, GraphBuilder
+from .cudadrv._graphs import Graph, GraphBuilder, GraphCompleteOptions, GraphMemoryResource
 from .cudadrv._memory import MemoryPointer
 from .cudadrv._streams import Event, Stream
 from .cudadrv._streams import event_elapsed_time as _elapsed
 
 __all__ = [
-    "Graph", "GraphBuilder", "as_cuda_array", "close", "cuda_error", "current_context", "default_stream",
+    "Graph", "GraphBuilder", "GraphCompleteOptions", "GraphMemoryResource", "as_cuda_array", "close", "cuda_error",
+    "current_context", "default_stream",
     "defer_cleanup", "detect", "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_cuda_array_interface", "from_dlpack", "get_current_device", "gpus", "graph_builder", "is_available",
     "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "is_fp8_supported", "is_supported_version",

@@ -5,10 +5,14 @@ Names and meanings are those of NVIDIA's ``cuda.core`` (``GraphBuilder``, ``Grap
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from warploom import _core
 
 from . import _streams
 from ._calls import CudaAPIError, call
+from ._pool import default_memory_pool
+from .devices import get_context
 
 _UPDATE_RESULTS = {
     1: "an unexpected error",
@@ -20,17 +24,39 @@ _UPDATE_RESULTS = {
 }
 
 
+class _Captured:
+    """What a graph builder has captured, not instantiated."""
+
+    def __init__(self, context, core_graph, kept: List[Any]) -> None:
+        self.context = context
+        self._core_graph = core_graph
+        self._kept = kept
+
+
+class GraphCompleteOptions:
+    """How a graph is made ready. ``auto_free_on_launch``: a launch first frees what an earlier launch has allocated and
+    nobody has freed, instead of CudaAPIError 1. The others change nothing on the CPU device."""
+
+    def __init__(self, auto_free_on_launch: bool = False, upload_stream: Any = None, device_launch: bool = False,
+                 use_node_priority: bool = False) -> None:
+        self.auto_free_on_launch = auto_free_on_launch
+        self.upload_stream = upload_stream
+        self.device_launch = device_launch
+        self.use_node_priority = use_node_priority
+
+
 class Graph:
     """A captured graph, ready to be launched. Made by ``Stream.end_capture()`` and ``GraphBuilder.complete()``.
 
     Arrays that its kernels use must live as long as it is launched; host memory of its copies is kept alive by it.
     """
 
-    def __init__(self, context, core_graph, kept: Optional[List[Any]] = None) -> None:
+    def __init__(self, context, core_graph, kept: Optional[List[Any]] = None,
+                 auto_free_on_launch: bool = False) -> None:
         self.context = context
         self._core_graph = core_graph
         self._kept = kept or []
-        self._core_exec = call("cuGraphInstantiate", core_graph.instantiate)
+        self._core_exec = call("cuGraphInstantiate", core_graph.instantiate, auto_free_on_launch)
 
     @property
     def handle(self) -> int:
@@ -59,7 +85,7 @@ class Graph:
 
         CudaAPIError 910 when that has another shape: other nodes, other dependencies or nodes of other kinds.
         """
-        other = builder if isinstance(builder, Graph) else builder._finished()
+        other: Any = builder if isinstance(builder, Graph) else builder._finished()
         result, node = call("cuGraphExecUpdate", self._open().update, other._core_graph)
         if result != 0:
             raise CudaAPIError(910, "Call to cuGraphExecUpdate results in CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: the "
@@ -76,7 +102,8 @@ class Graph:
         return len(self._core_graph)
 
     def kind(self, node: int) -> str:
-        """What a node does: kernel, copy, fill, host, graph, empty, event_record or event_wait."""
+        """What a node does: kernel, copy, fill, host, graph, empty, event_record, event_wait, memory_alloc/free.
+        """
         return call("cuGraphNodeGetType", self._core_graph.kind, node)
 
     def dependencies(self, node: int) -> List[int]:
@@ -103,7 +130,7 @@ class GraphBuilder:
     def __init__(self, stream: "_streams.Stream", primary: Optional["GraphBuilder"] = None) -> None:
         self._stream = stream
         self._primary = primary
-        self._graph: Optional[Graph] = None
+        self._graph: Optional[_Captured] = None
 
     @property
     def stream(self) -> "_streams.Stream":
@@ -141,18 +168,22 @@ class GraphBuilder:
         """Ends to capture. CudaAPIError 904 when a branch was not joined."""
         if self._primary is not None:
             raise RuntimeError("end the building where it began: join this branch to its primary")
-        self._graph = self._stream.end_capture()
+        self._graph = _Captured(self._stream.context, *self._stream._end_capture())
         return self
 
-    def _finished(self) -> Graph:
+    def _finished(self) -> _Captured:
         if self._graph is None:
             raise RuntimeError("the graph has not finished building: call end_building() first")
         return self._graph
 
     def complete(self, options: Any = None) -> Graph:
-        """The graph, ready to be launched. ``options`` change nothing on the CPU device."""
+        """The graph, ready to be launched. ``options``: a :class:`GraphCompleteOptions`.
+
+        CudaAPIError 801 when the graph allocates or frees memory and has been completed already.
+        """
         finished = self._finished()
-        return Graph(finished.context, finished._core_graph, finished._kept)
+        return Graph(finished.context, finished._core_graph, finished._kept,
+                     bool(getattr(options, "auto_free_on_launch", False)))
 
     def split(self, count: int) -> Tuple["GraphBuilder", ...]:
         """``count`` builders whose work does not wait for each other, each after the work so far; this one is first.
@@ -206,10 +237,50 @@ class GraphBuilder:
         """Lets go of the graph; one that is building is given up."""
         if self._primary is None and self.is_building:
             try:
-                self._stream.end_capture()
+                self._stream._end_capture()
             except CudaAPIError:
                 pass  # not joined, or invalid: it is gone all the same
         self._graph = None
+
+
+class GraphMemoryResource:
+    """The memory of graphs on the current device: what is allocated while a stream is captured.
+
+    Name and meaning are those of NVIDIA's ``cuda.core``; see also ``MemoryPool.allocate``, which does the same.
+    """
+
+    __slots__ = ("context", "_pool")
+
+    def __init__(self, device: Any = None) -> None:
+        self.context = get_context(device)
+        self._pool = default_memory_pool()
+
+    def allocate(self, nbytes: int, stream: Any) -> int:
+        """The address of ``nbytes`` bytes in the graph that is captured on a stream or graph builder.
+
+        CudaAPIError 401 when it is not capturing.
+        """
+        if not _streams.core_stream(stream, self.context).capture_status:
+            raise CudaAPIError(401, "Call to cuGraphAddMemAllocNode results in CUDA_ERROR_ILLEGAL_STATE: the stream is "
+                                    "not being captured")
+        return self._pool.allocate(nbytes, stream)
+
+    def deallocate(self, address: int, nbytes: int = 0, stream: Any = 0) -> None:
+        """Frees in the order of the stream: by a node while it is captured, else what a launch has allocated."""
+        self._pool.deallocate(address, nbytes, stream)
+
+    @property
+    def attributes(self) -> Dict[str, int]:
+        """``used_current``, ``used_high``, ``reserved_current``, ``reserved_high`` (cuDeviceGetGraphMemAttribute)."""
+        return call("cuDeviceGetGraphMemAttribute", _core.graph_memory, self.context._core_device)
+
+    def reset_attributes(self) -> None:
+        """The high marks become the current values."""
+        call("cuDeviceSetGraphMemAttribute", _core.reset_graph_memory, self.context._core_device)
+
+    def trim(self) -> None:
+        """Gives memory that no graph uses back to the device (cuDeviceGraphMemTrim)."""
+        call("cuDeviceGraphMemTrim", _core.trim_graph_memory, self.context._core_device)
 
 
 def create_graph_builder(context) -> GraphBuilder:
@@ -217,4 +288,4 @@ def create_graph_builder(context) -> GraphBuilder:
     return GraphBuilder(_streams.create_stream(context, blocking=False))
 
 
-__all__ = ["Graph", "GraphBuilder", "create_graph_builder"]
+__all__ = ["Graph", "GraphBuilder", "GraphCompleteOptions", "GraphMemoryResource", "create_graph_builder"]

@@ -44,6 +44,9 @@ class MemoryPool:
     def allocate(self, nbytes: int, stream: Any = 0) -> int:
         """The address of ``nbytes`` bytes for later work of the stream (cuMemAllocFromPoolAsync); 0 for no bytes.
 
+        On a stream that is being captured, and on a graph builder, it becomes a node of the graph; its memory is there
+        in every launch of the graph, at this address, from there on until it is freed.
+
         CudaAPIError 2 when there is not enough: its text names the largest allocations and where they were made.
         """
         try:
@@ -70,9 +73,15 @@ class MemoryPool:
         self.deallocate(address)
 
     def memalloc(self, nbytes: int, stream: Any = 0) -> MemoryPointer:
-        """Memory as an object, which frees it in the order of the stream when its last reference is gone."""
+        """Memory as an object, which frees it in the order of the stream when its last reference is gone.
+
+        On a stream that is being captured, a node frees it when that is before the capture's end.
+        """
+        queue = _queue(stream) if stream else None
+        captured = queue is not None and queue.capture_status == 1
         address = self.allocate(nbytes, stream)
-        return MemoryPointer(self.context, address, nbytes, finalizer=lambda: self.deallocate(address, nbytes, stream))
+        return MemoryPointer(self.context, address, nbytes,
+                             finalizer=lambda: call("cuMemFreeAsync", self._pool.end, address, queue, captured))
 
     def make_current(self) -> None:
         """Makes this the pool of stream-ordered allocations that name none (cuDeviceSetMemPool)."""

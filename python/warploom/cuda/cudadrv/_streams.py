@@ -135,17 +135,24 @@ class Stream:
         """
         call("cuStreamBeginCapture", self._core_stream.begin_capture, mode)
 
-    def end_capture(self) -> "Graph":
+    def end_capture(self, auto_free_on_launch: bool = False) -> "Graph":
         """The :class:`Graph` of what was queued since :meth:`begin_capture` (cuStreamEndCapture).
+
+        ``auto_free_on_launch``: a launch first frees what an earlier launch has allocated and nobody has freed; else
+        such a launch is CudaAPIError 1.
 
         CudaAPIError 401 when the stream is not being captured, 901 when an error has invalidated the capture, 904 when
         a stream that joined was not joined again, 908 in another thread than the one that began it.
         """
         from ._graphs import Graph
 
+        return Graph(self.context, *self._end_capture(), auto_free_on_launch)
+
+    def _end_capture(self):
+        """The native graph, and what it keeps alive."""
         core = self._core_stream
         kept = _kept.pop(core.capture_id, [])
-        return Graph(self.context, call("cuStreamEndCapture", core.end_capture), kept)
+        return call("cuStreamEndCapture", core.end_capture), kept
 
     @property
     def is_capturing(self) -> bool:
