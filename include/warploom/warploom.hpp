@@ -3,11 +3,13 @@
 
 #include "warploom/about.hpp"
 #include "warploom/array.hpp"
+#include "warploom/blas.hpp"
 #include "warploom/code_cache.hpp"
 #include "warploom/device.hpp"
 #include "warploom/dim3.hpp"
 #include "warploom/error.hpp"
 #include "warploom/export.hpp"
+#include "warploom/fft.hpp"
 #include "warploom/graph.hpp"
 #include "warploom/linker.hpp"
 #include "warploom/managed.hpp"

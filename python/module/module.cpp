@@ -21,5 +21,6 @@ NB_MODULE(_core, m) {
   register_sources(m);
   register_launch(m);
   register_dispatch(m);
+  register_math(m);
   if (register_compile != nullptr) register_compile(m);
 }

@@ -6,7 +6,7 @@ from ._install import install, uninstall
 from ._launches import LaunchRecord, launch_times
 from ._version import __version__
 
-__all__ = ["LaunchRecord", "__version__", "cuda", "install", "jit", "launch_times", "njit", "uninstall"]
+__all__ = ["LaunchRecord", "__version__", "blas", "cuda", "fft", "install", "jit", "launch_times", "njit", "uninstall"]
 
 
 def jit(*args, **options):
@@ -23,8 +23,8 @@ njit = jit
 
 
 def __getattr__(name: str):
-    if name == "cuda":
+    if name in ("blas", "cuda", "fft"):
         import importlib
 
-        return importlib.import_module("warploom.cuda")
+        return importlib.import_module("warploom." + name)
     raise AttributeError(f"module 'warploom' has no attribute {name!r}")

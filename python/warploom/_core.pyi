@@ -607,3 +607,34 @@ def compile_function(
     (True, results as a dict) or (False, category, message, file, line, column). frontend: the module that reads
     sources and describes objects; objects: what the canonical types refer to by index; return_type: "" for a kernel.
     """
+
+def gemm(
+    stream: Stream, dtype: str, alpha: complex, a: ArrayBase, op_a: int, b: ArrayBase, op_b: int, beta: complex,
+    c: ArrayBase,
+) -> None:
+    """c = alpha op(a) op(b) + beta c, queued; op 0: none, 1: transpose, 2: conjugate transpose. Use warploom.blas."""
+
+def gemv(
+    stream: Stream, dtype: str, alpha: complex, a: ArrayBase, op: int, x: ArrayBase, beta: complex, y: ArrayBase
+) -> None:
+    """y = alpha op(a) x + beta y, queued."""
+
+def dot(stream: Stream, dtype: str, x: ArrayBase, y: ArrayBase, conjugate: bool, result: ArrayBase) -> None:
+    """result[0] = sum of x y, or of conj(x) y, queued."""
+
+def nrm2(stream: Stream, dtype: str, x: ArrayBase, result: ArrayBase) -> None:
+    """result[0] = the Euclidean length of x, queued."""
+
+def axpy(stream: Stream, dtype: str, alpha: complex, x: ArrayBase, y: ArrayBase) -> None:
+    """y = alpha x + y, queued."""
+
+def scal(stream: Stream, dtype: str, alpha: complex, x: ArrayBase) -> None:
+    """x = alpha x, queued."""
+
+def fourier(
+    stream: Stream, kind: int, f64: bool, inverse: bool, axes: int, scale: float, in_: ArrayBase, out: ArrayBase
+) -> None:
+    """Transforms the last axes, queued; kind 0: complex, 1: real to complex, 2: complex to real. Use warploom.fft."""
+
+def add_library_folder(folder: str) -> None:
+    """A folder where shared libraries are looked for before the system's."""

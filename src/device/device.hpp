@@ -29,6 +29,7 @@ struct ParamInfo {
   std::uint32_t offset, bytes, align;
 };
 
+class Math;
 class Module;
 
 // One kernel of a loaded module. Compiled at its first launch, per block shape; thread safe.
@@ -214,6 +215,9 @@ class Device {
   }
   virtual void destroy_texture(std::uint64_t handle) { (void)handle; }
   virtual void forget_textures() {}  // destroys all
+
+  // Linear algebra and Fourier transforms; null: the device has none.
+  virtual Math* math() { return nullptr; }
 
   // Called when all queues are idle: prints what kernels have printed.
   virtual Result<void> synchronize() { return {}; }

@@ -6,6 +6,7 @@
 
 #include "device/cpu/block.hpp"
 #include "device/cpu/managed.hpp"
+#include "device/cpu/math.hpp"
 #include "device/cpu/memory.hpp"
 #include "device/cpu/pool.hpp"
 #include "device/cpu/textures.hpp"
@@ -146,6 +147,7 @@ class CpuDevice final : public Device {
   void add_observer(std::shared_ptr<observe::Observer> observer) override;
   void clear_observers() override;
   void set_launch_log(std::shared_ptr<observe::LaunchLog> log) override;
+  Math* math() override { return &math_; }
 
   DeviceMemory& memory() { return memory_; }
   [[nodiscard]] const TextureTable& textures() const { return textures_; }
@@ -169,6 +171,7 @@ class CpuDevice final : public Device {
   ManagedMemory managed_;
   TextureTable textures_;
   WorkerPool pool_;
+  CpuMath math_{pool_.threads()};
   std::mutex observers_mutex_;
   Observers observers_;
   std::atomic<bool> observed_{false};               // there are observers

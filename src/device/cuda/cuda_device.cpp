@@ -87,6 +87,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options)
 }
 
 CudaDevice::~CudaDevice() {
+  math_.forget();
   if (context_ == nullptr || lost_) return;
   if (stream_ != nullptr && enter()) (void)driver_.stream_destroy(stream_);
   (void)driver_.release_context(number_);
@@ -383,6 +384,7 @@ Result<void> CudaDevice::synchronize() {
 }
 
 Result<void> CudaDevice::reset() {
+  math_.forget();
   {
     const std::lock_guard lock(memory_mutex_);
     allocations_.clear();

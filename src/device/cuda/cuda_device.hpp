@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/cuda/cuda_math.hpp"
 #include "device/cuda/cuda_queue.hpp"
 #include "device/cuda/driver.hpp"
 #include "device/device.hpp"
@@ -112,21 +113,22 @@ class CudaDevice final : public Device {
   void add_observer(std::shared_ptr<observe::Observer> observer) override { (void)observer; }
   void clear_observers() override {}
   void set_launch_log(std::shared_ptr<observe::LaunchLog> log) override;
+  Math* math() override { return &math_; }
 
   [[nodiscard]] const Driver& driver() const { return driver_; }
   // Makes the context that of the calling thread.
   Result<void> enter() const;
   Result<void> checked(Status status, std::string_view what) const;
+  // The stream of the thread's current queue, else the device's own.
+  [[nodiscard]] StreamHandle* here() const;
+  // Waits for what went to the device's own stream.
+  Result<void> finish(const char* what) const;
 
  private:
   CudaDevice(const Driver& driver, DeviceNumber number, isa::GpuProfile profile)
       : driver_(driver), number_(number), profile_(std::move(profile)) {}
   Result<void*> take(std::size_t bytes);
   Result<void> enqueue(const CudaKernel& kernel, const Launch& launch, StreamHandle* stream) const;
-  // The stream of the thread's current queue, else the device's own.
-  [[nodiscard]] StreamHandle* here() const;
-  // Waits for what went to the device's own stream.
-  Result<void> finish(const char* what) const;
   std::shared_ptr<observe::LaunchLog> launch_log();
 
   const Driver& driver_;
@@ -143,6 +145,8 @@ class CudaDevice final : public Device {
   std::atomic<bool> logged_{false};
   std::mutex log_mutex_;
   std::shared_ptr<observe::LaunchLog> launch_log_;
+
+  CudaMath math_{*this};
 };
 
 }  // namespace warploom::device::cuda
