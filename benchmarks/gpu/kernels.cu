@@ -49,6 +49,48 @@ __device__ float over_block(float value, bool largest) {
   return value;
 }
 
+// Adds all elements to out[0]; each thread has four times four of them on their way.
+__global__ void sum(const float4* in, float* out, int n) {
+  float total = 0;
+  for (int i = blockIdx.x * 1024 + threadIdx.x; i < n; i += gridDim.x * 1024) {
+    float4 v[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) v[k] = in[i + k * 256];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) total += v[k].x + v[k].y + v[k].z + v[k].w;
+  }
+  total = over_block(total, false);
+  if (threadIdx.x == 0) atomicAdd(out, total);
+}
+
+// 5 x 5 binomial weights. A thread goes down 16 rows of 4 columns and keeps the sums along five of them; the outer two
+// rows and columns repeat the edge.
+__global__ void blur(const float* in, float* out, int n) {
+  const int x = (blockIdx.x * blockDim.x + threadIdx.x) * 4, top = blockIdx.y * 16;
+  if (x >= n) return;
+  float rows[5][4];
+#pragma unroll
+  for (int j = 0; j < 20; ++j) {
+    const int y = min(max(top + j - 2, 0), n - 1);
+    const float* row = in + (size_t)y * n + x;
+    const float4 m = *(const float4*)row;
+    const float2 l = x > 0 ? *(const float2*)(row - 2) : make_float2(m.x, m.x);
+    const float2 r = x + 4 < n ? *(const float2*)(row + 4) : make_float2(m.w, m.w);
+    const float v[8] = {l.x, l.y, m.x, m.y, m.z, m.w, r.x, r.y};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) rows[j % 5][i] = v[i] + v[i + 4] + 4 * (v[i + 1] + v[i + 3]) + 6 * v[i + 2];
+    if (j < 4) continue;
+    float4 sum;
+    float* sums = &sum.x;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      sums[i] = (rows[(j + 1) % 5][i] + rows[j % 5][i] + 4 * (rows[(j + 2) % 5][i] + rows[(j + 4) % 5][i]) +
+                 6 * rows[(j + 3) % 5][i]) *
+                (1.0f / 256);
+    *(float4*)(out + (size_t)(top + j - 4) * n + x) = sum;
+  }
+}
+
 // A block of 256 threads for each row of 4096, which stays in registers.
 __global__ void softmax(const float4* in, float4* out) {
   const size_t row = blockIdx.x * (size_t)1024;

@@ -63,6 +63,7 @@ class Bench {
     copies();
     streaming();
     matmul();
+    attention();
     report();
   }
 
@@ -74,7 +75,7 @@ class Bench {
     if (!in) throw std::runtime_error("cannot read " + path);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  static std::string source() { return read(BENCH_KERNELS); }
+  static std::string source() { return read(BENCH_KERNELS) + read(BENCH_ATTENTION); }
 
   void note(const std::string& name, double value, const char* unit) {
     json_["figures"][name] = value;
@@ -214,14 +215,21 @@ class Bench {
     check(c, 1.5F);
     against_limit("transpose", rate(2 * once, launch("transpose", {n / 64, n / 64}, {256}, b, c, n)));
     check(c, 2.0F);
+    against_limit("blur", rate(2 * once, launch("blur", {n / 1024, n / 16}, {256}, b, c, n)));
+    check(c, 2.0F);
+    DeviceArray<float> total(device_, 1);
+    against_limit("sum", rate(once, launch("sum", {132 * 8}, {256}, a, total, quarter)));
+    total.zero();
+    module_.kernel("sum").launch({.grid = {132 * 8}, .block = {256}}, a, total, quarter);
+    check(total, 1.5F * static_cast<float>(count));  // a power of two times 1.5: exact
     const Dim3 rows(static_cast<int>(count / 4096));
     against_limit("softmax over rows of 4096", rate(2 * once, launch("softmax", rows, {256}, a, c)));
     check(c, 1.0F / 4096);
   }
 
   static void check(const DeviceArray<float>& array, float wanted) {
-    std::vector<float> some(1000);
-    array.copy_to(some, array.size() / 2);
+    std::vector<float> some(std::min<std::size_t>(1000, array.size()));
+    array.copy_to(some, array.size() / 2 / some.size() * some.size());
     for (const float v : some)
       if (std::abs(v - wanted) > 1e-6F * std::abs(wanted))
         throw std::runtime_error("a kernel computes " + std::to_string(v) + " instead of " + std::to_string(wanted));
@@ -259,7 +267,55 @@ class Bench {
       if (n == 1024) expect("matmul_tiled16 of 1024", 0.295, flops / tiled * 1e-9, false, "ms");
       const double best = measure("matmul_best", {n / 128, n / 128}, {256});
       if (n == 4096) expect("best float32 matmul of 4096", 46, best, true, "TFLOP/s");
+      library(n, a, b, c);
     }
+  }
+
+  // Beside blas::gemm, where cuBLAS is installed.
+  void library(int n, const DeviceArray<float>& a, const DeviceArray<float>& b, DeviceArray<float>& c) {
+    const ArrayView<const float, 2> va(a.data(), {n, n}), vb(b.data(), {n, n});
+    const ArrayView<float, 2> vc(c.data(), {n, n});
+    try {
+      note("blas::gemm " + std::to_string(n),
+           rate(2.0 * n * n * n, [&](const Stream& s) { blas::gemm(s, 1.0F, va, vb, 0.0F, vc); }) * 1e-3, "TFLOP/s");
+    } catch (const Error& error) {
+      if (error.id() != error_id::not_supported) throw;
+      std::printf("[SKIP] blas::gemm: %s\n", error.message().c_str());
+    }
+  }
+
+  void attention() {
+    constexpr int heads = 32, length = 2048, width = 64;
+    constexpr std::size_t count = std::size_t{heads} * length * width;
+    constexpr double flops = 4.0 * heads * length * length * width;
+    // Of equal queries and keys all weights are equal, and the result is a mean.
+    const Dim3 grid(length / 128, heads);
+    DeviceArray<float> q(device_, count), v(device_, count), out(device_, count);
+    q.fill(0.25F);
+    v.fill(2.0F);
+    const Kernel f32 = module_.kernel("attention_f32");
+    constexpr unsigned shared = (64 * 132 + 64 * 68 + 64 * 64 + 64 * 132) * 4;
+    note("attention_f32",
+         rate(flops,
+              [&](const Stream& s) {
+                f32.launch({.grid = grid, .block = {256}, .shared_bytes = shared, .stream = s}, q, q, v, out, length);
+              }) *
+             1e-3,
+         "TFLOP/s");
+    check(out, 2.0F);
+    DeviceArray<std::uint16_t> hq(device_, count), hv(device_, count), hout(device_, count);
+    hq.fill(0x3400);  // 0.25
+    hv.fill(0x4000);  // 2
+    const Kernel f16 = module_.kernel("attention_f16");
+    note("attention_f16",
+         rate(flops,
+              [&](const Stream& s) {
+                f16.launch({.grid = grid, .block = {128}, .stream = s}, hq, hq, hv, hout, length);
+              }) *
+             1e-3,
+         "TFLOP/s");
+    for (const std::uint16_t value : hout.to_vector())
+      if (value != 0x4000) throw std::runtime_error("attention_f16 is wrong");
   }
 
   void report() {
