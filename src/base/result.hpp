@@ -33,7 +33,7 @@ class [[nodiscard]] Result {
 template <>
 class [[nodiscard]] Result<void> {
  public:
-  Result() = default;
+  Result() {}  // NOLINT(modernize-use-equals-default): that one would clear the room for a Diag each time
   Result(Diag diag) : diag_(std::move(diag)) {}
 
   [[nodiscard]] bool ok() const { return !diag_; }
