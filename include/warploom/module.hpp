@@ -4,8 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +28,17 @@ struct ModuleState;
 struct KernelState;
 }  // namespace detail
 
+/// A place in a program, for messages; `file` lives for ever. Null: not known.
+struct ProgramPlace {
+  const char* file = nullptr;
+  unsigned line = 0;
+
+  constexpr ProgramPlace() = default;
+  constexpr ProgramPlace(const char* name, unsigned number) : file(name), line(number) {}
+  constexpr ProgramPlace(const std::source_location& at)  // NOLINT(google-explicit-constructor)
+      : file(at.file_name()), line(at.line()) {}
+};
+
 /// Shape and place of a launch: {grid, block, shared_bytes, stream, cooperative, cluster} (cuLaunchKernel).
 struct LaunchConfig {
   Dim3 grid;                       ///< blocks
@@ -36,6 +49,14 @@ struct LaunchConfig {
   /// Blocks of a cluster, which are resident together and see each other's shared memory (PTX ISA section 2.2.2);
   /// at most 16. None: what the kernel's own .reqnctapercluster says, else no clusters.
   std::optional<Dim3> cluster{};
+  /// Stands in errors of the kernel; by default where this was written.
+  ProgramPlace where = std::source_location::current();
+};
+
+/// See Kernel::max_potential_block().
+struct BlockChoice {
+  unsigned grid = 0;   ///< blocks that fill the device
+  unsigned block = 0;  ///< threads in a block
 };
 
 /// One kernel argument: `bytes` bytes at `data`, read during the call.
@@ -136,9 +157,19 @@ class WARPLOOM_API Kernel {
   [[nodiscard]] std::vector<Parameter> parameters() const;
   /// Compiles the kernel if needed, and throws what compiling finds.
   [[nodiscard]] KernelAttributes attributes() const;
-  /// Blocks of `block` threads that one multiprocessor of the modelled GPU holds at once
+  /// Blocks of `block` threads that one multiprocessor of the GPU, or of the modelled one, holds at once
   /// (cuOccupancyMaxActiveBlocksPerMultiprocessor); 0 when one does not fit.
   [[nodiscard]] unsigned max_active_blocks(const Dim3& block, std::uint32_t dynamic_shared_bytes = 0) const;
+  /// The block with most threads resident on a multiprocessor, and the grid that fills the device with it
+  /// (cuOccupancyMaxPotentialBlockSize). `limit`: threads of a block at most, 0 for none. The function says how much
+  /// dynamic shared memory a block of so many threads takes, in bytes.
+  [[nodiscard]] BlockChoice max_potential_block(std::uint32_t dynamic_shared_bytes = 0, unsigned limit = 0) const;
+  [[nodiscard]] BlockChoice max_potential_block(const std::function<std::size_t(unsigned)>& dynamic_shared_bytes,
+                                                unsigned limit = 0) const;
+  /// Clusters of the launch that the whole device holds at once (cuOccupancyMaxActiveClusters). On the CPU device from
+  /// max_active_blocks() of all multiprocessors: which of them can share a cluster is not modelled. Throws
+  /// launch_dimensions for a launch that cannot be.
+  [[nodiscard]] unsigned max_active_clusters(const LaunchConfig& config) const;
 
   /// False for a moved-from handle, which throws invalid_handle when used.
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }

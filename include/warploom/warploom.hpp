@@ -5,6 +5,7 @@
 #include "warploom/array.hpp"
 #include "warploom/blas.hpp"
 #include "warploom/code_cache.hpp"
+#include "warploom/collectives.hpp"
 #include "warploom/device.hpp"
 #include "warploom/dim3.hpp"
 #include "warploom/error.hpp"

@@ -131,6 +131,7 @@ void register_sources(nb::module_& m);
 void register_launch(nb::module_& m);
 void register_dispatch(nb::module_& m);
 void register_math(nb::module_& m);
+void register_collectives(nb::module_& m);
 // The compiler of Python kernels; null in a build without it.
 [[gnu::weak]] void register_compile(nb::module_& m);
 

@@ -177,7 +177,7 @@ class FastDispatcher {
 
   enum class Outcome : std::uint8_t { unknown, queued, done };
 
-  Outcome call(const LaunchConfig& config, PyObject* const* arguments, std::size_t count) {
+  Outcome call(LaunchConfig& config, PyObject* const* arguments, std::size_t count) {
     if (count > kMostArguments || entries_.empty()) return Outcome::unknown;
     std::array<std::uint32_t, kMostArguments> key;
     Buffers buffers;
@@ -188,6 +188,8 @@ class FastDispatcher {
     // The call may let other threads in, which may change the entries.
     const nb::object keeps = entry->keeps;
     Launcher& launcher = *entry->launcher;
+    const Place place = place_of_caller();
+    config.where = {place.file, place.line};
     if (buffers.count() == 0) {
       launcher.launch(config, arguments, count);
       return Outcome::queued;
@@ -230,8 +232,9 @@ class FastDispatcher {
       for (int axis = 0; axis < view.ndim; ++axis) packed.add(static_cast<std::uint64_t>(view.strides[axis]), 8);
       ++next;
     }
+    const LaunchConfig own = config;  // other threads may use theirs meanwhile
     const WithoutGil unlocked;
-    launcher.kernel().run_with(config, packed.arguments(), std::span(before).first(next), std::span(after).first(next));
+    launcher.kernel().run_with(own, packed.arguments(), std::span(before).first(next), std::span(after).first(next));
     staging.clear();
     return true;
   }
@@ -268,7 +271,7 @@ void register_dispatch(nb::module_& m) {
       .def("clear", &FastDispatcher::clear, "Forgets all launchers.")
       .def(
           "call",
-          [](FastDispatcher& self, const PyLaunchConfig& config, nb::handle args) {
+          [](FastDispatcher& self, PyLaunchConfig& config, nb::handle args) {
             if (!PyTuple_Check(args.ptr())) throw nb::type_error("args is a tuple");
             return outcome(self.call(*config.config, &PyTuple_GET_ITEM(args.ptr(), 0),
                                      static_cast<std::size_t>(PyTuple_GET_SIZE(args.ptr()))));

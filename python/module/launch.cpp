@@ -12,6 +12,8 @@ using nb::literals::operator""_a;
 LaunchConfig config_of(PyObject* grid, PyObject* block, const PyStream* stream, std::uint32_t smem, bool cooperative) {
   LaunchConfig config{dim3_of(grid, "grid"), dim3_of(block, "block"), smem, std::nullopt, cooperative};
   if (const Stream* queue = stream_of(stream)) config.stream = *queue;
+  const Place place = place_of_caller();
+  config.where = {place.file, place.line};
   return config;
 }
 
@@ -56,9 +58,10 @@ void Launcher::launch(const LaunchConfig& config, const Packed& packed) {
     kernel_->launch_with(config, packed.arguments());
     return;
   }
-  // The first launch builds the kernel.
+  // The first launch builds the kernel. Other threads may use the configuration meanwhile.
+  const LaunchConfig own = config;
   const WithoutGil unlocked;
-  kernel_->launch_with(config, packed.arguments());
+  kernel_->launch_with(own, packed.arguments());
   warm_ = true;
 }
 

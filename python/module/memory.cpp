@@ -31,6 +31,19 @@ const Code& code_of(PyCodeObject* code) {
   return known->emplace(code, Code{of_package, names->insert(file).first->c_str()}).first->second;
 }
 
+// Looking a line up takes longer the later it stands in its function.
+unsigned line_of(PyFrameObject* frame, PyCodeObject* code) {
+#if PY_VERSION_HEX >= 0x030B0000
+  static auto* known = new std::unordered_map<std::uint64_t, unsigned>;
+  const auto key = reinterpret_cast<std::uint64_t>(code) << 16 ^ static_cast<std::uint64_t>(PyFrame_GetLasti(frame));
+  if (const auto it = known->find(key); it != known->end()) return it->second;
+  return known->emplace(key, static_cast<unsigned>(PyFrame_GetLineNumber(frame))).first->second;
+#else
+  (void)code;
+  return static_cast<unsigned>(PyFrame_GetLineNumber(frame));
+#endif
+}
+
 const ManagedMemory& managed(const PyMemory& self) {
   const ManagedMemory* memory = self.memory.has_value() ? std::get_if<ManagedMemory>(&*self.memory) : nullptr;
   if (memory == nullptr) throw nb::type_error("this is no managed memory, or it has been freed");
@@ -78,9 +91,9 @@ Place place_of_caller() {
   while (frame != nullptr) {
     PyCodeObject* code = PyFrame_GetCode(frame);
     const Code& known = code_of(code);
+    if (!known.of_package) place = {known.file, line_of(frame, code)};
     Py_DECREF(code);
     if (!known.of_package) {
-      place = {known.file, static_cast<unsigned>(PyFrame_GetLineNumber(frame))};
       Py_DECREF(frame);
       break;
     }

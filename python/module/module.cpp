@@ -22,5 +22,6 @@ NB_MODULE(_core, m) {
   register_launch(m);
   register_dispatch(m);
   register_math(m);
+  register_collectives(m);
   if (register_compile != nullptr) register_compile(m);
 }

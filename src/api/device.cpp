@@ -139,15 +139,16 @@ auto find_peer(detail::DeviceState& device, const std::shared_ptr<detail::Device
 
 void check_peer(const Device& device, const Device& peer) {
   if (!device.can_access_peer(peer))
-    api::fail(ErrorId::invalid_device, "a device is no peer of itself", "pass another device");
+    api::fail(ErrorId::invalid_device, "the device cannot access the other one's memory, or is no other one",
+              "ask can_access_peer() first, and copy with copy_peer() where it is false");
 }
 
 }  // namespace
 
 bool Device::can_access_peer(const Device& peer) const {
-  api::use(state_);
-  api::use(peer.state_);
-  return state_ != peer.state_;
+  runtime::Context &context = api::use(state_), &other = api::use(peer.state_);
+  if (state_ == peer.state_ || context.device().is_hardware() != other.device().is_hardware()) return false;
+  return api::checked(context.device().can_access(other.device()));
 }
 
 void Device::enable_peer_access(const Device& peer) const {
@@ -156,7 +157,9 @@ void Device::enable_peer_access(const Device& peer) const {
   if (find_peer(*state_, peer.state_) != state_->peers.end())
     api::fail(ErrorId::peer_access_enabled, "access to the memory of this peer is enabled already",
               "enable it once for each pair and direction");
+  api::checked(state_->context->device().enable_peer(peer.state_->context->device()));
   state_->peers.push_back(peer.state_);
+  state_->has_peers.store(true, std::memory_order_release);
 }
 
 void Device::disable_peer_access(const Device& peer) const {
@@ -165,8 +168,22 @@ void Device::disable_peer_access(const Device& peer) const {
   const auto at = find_peer(*state_, peer.state_);
   if (at == state_->peers.end())
     api::fail(ErrorId::peer_access_not_enabled, "access to the memory of this peer is not enabled", "enable it first");
+  api::checked(state_->context->device().disable_peer(peer.state_->context->device()));
   state_->peers.erase(at);
 }
+
+namespace api {
+
+bool reaches(const detail::DeviceState& device, const detail::DeviceState& other) {
+  if (&device == &other) return true;
+  if (!device.has_peers.load(std::memory_order_acquire)) return false;
+  auto& state = const_cast<detail::DeviceState&>(device);
+  const std::lock_guard lock(state.mutex);
+  return std::any_of(state.peers.begin(), state.peers.end(),
+                     [&](const auto& one) { return one.lock().get() == &other; });
+}
+
+}  // namespace api
 
 Module Device::load_ptx(std::string_view text, std::string_view name) const {
   runtime::Context& context = api::use(state_);

@@ -112,12 +112,15 @@ void copy_peer(const Stream& stream, const Device& to_device, void* to, const De
   api::check_place(api::use(sender), from, bytes, "the source of a copy");
   const auto& queue = detail::Access::state(stream);
   runtime::Context& context = api::use(queue, "the stream");
+  if (receiver->context->device().is_hardware() != sender->context->device().is_hardware())
+    api::fail(ErrorId::invalid_device, "one of the devices is a GPU, the other is not",
+              "copy through host memory: copy_to() of the one, copy_from() of the other");
   if (queue->device != receiver && queue->device != sender)
     api::fail(ErrorId::invalid_handle, "the stream belongs to a third device", "use a stream of either device");
   if (bytes == 0) return;
   // The devices stay open until the copy is done.
   api::checked(context.submit(queue->stream, [receiver, sender, to, from, bytes] {
-    return receiver->context->device().copy(to, from, bytes);
+    return sender->context->device().copy_to_peer(receiver->context->device(), to, from, bytes);
   }));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 #include "api/launch.hpp"
 #include "api/state.hpp"
@@ -39,9 +40,9 @@ std::string sizes_text(std::span<const device::ParamInfo> params) {
     const auto& memory = detail::Access::state(*argument.memory);
     if (memory->generation != memory->device->context->generation())
       api::fail_before_reset(("the array passed as " + label).c_str());
-    if (memory->device.get() != &device)
+    if (!api::reaches(device, *memory->device))
       api::fail(ErrorId::invalid_handle, "the array passed as " + label + " belongs to another device",
-                "copy it to the kernel's device", where);
+                "copy it to the kernel's device, or enable access to that peer (Device::enable_peer_access)", where);
   }
   if (argument.bytes != param.bytes) {
     const bool pointer_for_value = argument.memory != nullptr && param.bytes != sizeof(void*);
@@ -59,7 +60,8 @@ bool usable_argument(const Argument& argument, const device::ParamInfo& param, c
   if (argument.memory != nullptr) {
     if (!argument.memory->valid()) return false;
     const auto& memory = detail::Access::state(*argument.memory);
-    if (memory->device.get() != &device || memory->generation != device.context->generation()) return false;
+    if (memory->generation != memory->device->context->generation() || !api::reaches(device, *memory->device))
+      return false;
   }
   return argument.bytes == param.bytes && argument.data != nullptr;
 }
@@ -108,6 +110,7 @@ const device::Launch& prepare_launch(runtime::Context& context, const detail::De
   launch.cooperative = config.cooperative;
   launch.cluster = {0, 0, 0};
   if (config.cluster) launch.cluster = {config.cluster->x, config.cluster->y, config.cluster->z};
+  launch.site = {config.where.file, config.where.line};
   pack(kernel, arguments, owner, launch.params);
   api::checked(context.device().check_launch(kernel, launch));
   return launch;
@@ -188,9 +191,78 @@ unsigned Kernel::max_active_blocks(const Dim3& block, std::uint32_t dynamic_shar
                     block.x <= profile.max_block[0] && block.y <= profile.max_block[1] &&
                     block.z <= profile.max_block[2] && shared_bytes <= profile.shared_per_block;
   if (!fits) return 0;
+  const auto told = api::checked(context.device().resident_blocks(
+      *state_->kernel, static_cast<std::uint32_t>(block.count()), dynamic_shared_bytes));
+  if (told) return *told;
   return observe::explain::compute_occupancy(profile, static_cast<std::uint32_t>(block.count()),
                                              facts.registers_estimate, shared_bytes)
       .blocks;
+}
+
+BlockChoice Kernel::max_potential_block(std::uint32_t dynamic_shared_bytes, unsigned limit) const {
+  return max_potential_block([dynamic_shared_bytes](unsigned) { return std::size_t{dynamic_shared_bytes}; }, limit);
+}
+
+BlockChoice Kernel::max_potential_block(const std::function<std::size_t(unsigned)>& dynamic_shared_bytes,
+                                        unsigned limit) const {
+  runtime::Context& context = use_kernel(state_);
+  if (!dynamic_shared_bytes)
+    api::fail(ErrorId::invalid_value, "the function of a block's shared memory is empty",
+              "pass a number or a function");
+  // An exception must not pass through the driver.
+  std::exception_ptr thrown;
+  const auto asked = [&](std::uint32_t block) -> std::size_t {
+    try {
+      return thrown ? 0 : dynamic_shared_bytes(block);
+    } catch (...) {
+      thrown = std::current_exception();
+      return 0;
+    }
+  };
+  const auto told = context.device().best_block(*state_->kernel, asked, limit);
+  if (thrown) std::rethrow_exception(thrown);
+  if (const auto choice = api::checked(told)) return {choice->grid, choice->block};
+  const isa::GpuProfile& profile = context.device().profile();
+  unsigned largest = profile.max_threads_per_block;
+  if (limit != 0) largest = std::min(largest, limit);
+  constexpr unsigned kWarp = 32;
+  // The kernel may be made for smaller blocks.
+  device::Launch launch;
+  launch.params.resize(state_->kernel->param_bytes());
+  const auto possible = [&](unsigned size, std::size_t shared) {
+    launch.block = {size, 1, 1};
+    launch.shared_bytes = static_cast<std::uint32_t>(shared);
+    const auto checked = context.device().check_launch(*state_->kernel, launch);
+    return checked || checked.error().id != ErrorId::launch_resources;
+  };
+  BlockChoice best{1, std::min(kWarp, largest)};
+  unsigned most = 0;
+  // The largest first among equals.
+  for (unsigned block = (largest + kWarp - 1) / kWarp * kWarp; block > 0; block -= kWarp) {
+    const unsigned size = std::min(block, largest);
+    const std::size_t shared = dynamic_shared_bytes(size);
+    if (shared > profile.shared_per_block || !possible(size, shared)) continue;
+    const unsigned blocks = max_active_blocks({size}, static_cast<std::uint32_t>(shared));
+    if (blocks * size <= most) continue;
+    most = blocks * size;
+    best = {blocks * profile.sm_count, size};
+  }
+  return best;
+}
+
+unsigned Kernel::max_active_clusters(const LaunchConfig& config) const {
+  runtime::Context& context = use_kernel(state_);
+  device::Launch launch;
+  launch.grid = {config.grid.x, config.grid.y, config.grid.z};
+  launch.block = {config.block.x, config.block.y, config.block.z};
+  launch.shared_bytes = config.shared_bytes;
+  if (config.cluster) launch.cluster = {config.cluster->x, config.cluster->y, config.cluster->z};
+  launch.params.resize(state_->kernel->param_bytes());
+  api::checked(context.device().check_launch(*state_->kernel, launch));
+  if (const auto told = api::checked(context.device().resident_clusters(*state_->kernel, launch))) return *told;
+  const std::uint64_t size = config.cluster ? config.cluster->count() : 1;
+  return static_cast<unsigned>(std::uint64_t{max_active_blocks(config.block, config.shared_bytes)} *
+                               context.device().profile().sm_count / size);
 }
 
 // ---- Module ----

@@ -42,6 +42,7 @@ struct DeviceState {
   std::mutex mutex;  // of what follows
   std::weak_ptr<PoolState> current_pool;
   std::vector<std::weak_ptr<DeviceState>> peers;  // whose memory kernels may access
+  std::atomic<bool> has_peers = false;            // there was one
 };
 
 // What is made on a device: it keeps the device open, and a reset makes it invalid.
@@ -156,6 +157,9 @@ runtime::Context& use(const std::shared_ptr<State>& state, const char* what) {
   if (state->generation != state->device->context->generation()) fail_before_reset(what);
   return use(state->device);
 }
+
+// Whether kernels of a device may be passed memory of another, or of its own.
+bool reaches(const detail::DeviceState& device, const detail::DeviceState& other);
 
 // The queue of a stream that is used together with something of `device`.
 const std::shared_ptr<runtime::Stream>& queue_of(const Stream& stream, const detail::DeviceState& device);

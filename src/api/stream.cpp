@@ -150,8 +150,20 @@ void Stream::wait(const Event& event) const {
   runtime::Context& context = api::use(state_, "the stream");
   const auto& other = detail::Access::state(event);
   api::use(other, "the event");
-  if (other->device != state_->device)
-    api::fail(ErrorId::invalid_handle, "the event belongs to another device", "use an event of the same device");
+  if (other->device != state_->device) {
+    const auto& theirs = other->device->context;
+    if (theirs->device().is_hardware() != context.device().is_hardware())
+      api::fail(ErrorId::invalid_handle, "the event belongs to a device of another kind",
+                "wait for it on the host: Event::synchronize()");
+    if (context.captures().any())
+      api::checked(context.captures().permit_on(*state_->stream, context.is_legacy(state_->stream),
+                                                "an event of another device"));
+    api::checked(theirs->captures().permit_event(*other->event, "waiting for an event of another device"));
+    runtime::Ticket elsewhere = other->event->ticket();
+    if (!elsewhere.done())
+      api::checked(context.submit(state_->stream, [] { return Result<void>(); }, {std::move(elsewhere)}, {}));
+    return;
+  }
   if (context.captures().any() || other->event->captured().capture)
     if (api::checked(context.captures().wait(*state_->stream, context.is_legacy(state_->stream), *other->event)))
       return;

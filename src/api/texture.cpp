@@ -14,9 +14,22 @@ namespace ref = isa::ref;
 namespace detail {
 
 struct TexelsState {
+  TexelsState(const TexelFormat& texels, const ref::Image& shape, Memory plain)
+      : format(texels), image(shape), memory(std::move(plain)) {}
+  ~TexelsState() {
+    if (array == 0) return;
+    const auto& owner = Access::state(memory);
+    if (owner->generation != owner->device->context->generation()) return;
+    owner->device->context->drain();
+    owner->device->context->device().release_texels(array);
+  }
+  TexelsState(const TexelsState&) = delete;
+  TexelsState& operator=(const TexelsState&) = delete;
+
   TexelFormat format;
   ref::Image image;
-  Memory memory;
+  Memory memory;            // the texels, or nothing but the device where it has arrays of its own
+  std::uint64_t array = 0;  // of the device's
 };
 
 struct TextureState {
@@ -25,17 +38,22 @@ struct TextureState {
       : device(std::move(owner)),
         texels(std::move(array)),
         generation(device->context->generation()),
+        is_surface(setup.is_surface),
         handle(api::checked(device->context->device().create_texture(setup))) {}
   ~TextureState() {
+    if (generation != device->context->generation()) return;
     device->context->drain();
-    device->context->device().destroy_texture(handle);
+    device::Device& owner = device->context->device();
+    is_surface ? owner.destroy_surface(handle) : owner.destroy_texture(handle);
   }
   TextureState(const TextureState&) = delete;
   TextureState& operator=(const TextureState&) = delete;
 
   std::shared_ptr<DeviceState> device;
   std::shared_ptr<TexelsState> texels;
-  std::uint64_t generation, handle;
+  std::uint64_t generation;
+  bool is_surface;
+  std::uint64_t handle;
 };
 
 }  // namespace detail
@@ -164,7 +182,13 @@ TexelArray::TexelArray(const Device& device, const TexelFormat& format, const Te
     offsets[k] = total;
     total += (level.slice * slices_of(image, level) + 511) / 512 * 512;
   }
-  state_ = std::make_shared<TexelsState>(TexelsState{format, image, detail::Memory(device, total, 1, nullptr, 0)});
+  const auto& owner = detail::Access::state(device);
+  if (api::use(owner).device().has_texel_arrays()) {
+    state_ = std::make_shared<TexelsState>(format, image, detail::Memory(device, 0, 1, nullptr, 0));
+    state_->array = api::checked(owner->context->device().allocate_texels(image));
+    return;
+  }
+  state_ = std::make_shared<TexelsState>(format, image, detail::Memory(device, total, 1, nullptr, 0));
   for (unsigned k = 0; k < options.levels; ++k)
     state_->image.levels[k].data = static_cast<std::byte*>(state_->memory.address()) + offsets[k];
 }
@@ -219,6 +243,18 @@ void TexelArray::copy(void* host, std::size_t bytes, const TexelRegion& region, 
               "the host memory of a copy of " + std::to_string(rows) + " rows of " + std::to_string(row) +
                   " bytes is too small",
               "pass memory for all rows, which lie at least their length apart");
+  if (const std::uint64_t array = state_->array; array != 0) {
+    const device::TexelCopy part{{region.x, region.y, region.z},
+                                 {counts[0], counts[1], counts[2]},
+                                 region.level,
+                                 static_cast<std::byte*>(host),
+                                 pitch,
+                                 to_device};
+    api::run_on(context, *memory->device, nullptr, runtime::Work([array, part, &image, &device = context.device()] {
+                  return device.copy_texels(array, image, part);
+                }));
+    return;
+  }
   std::byte* first = level.data + level.slice * region.z + level.pitch * region.y + texel * region.x;
   api::run_on(context, *memory->device, nullptr, [=, &device = context.device()]() -> Result<void> {
     auto* at_host = static_cast<std::byte*>(host);
@@ -239,7 +275,7 @@ std::unique_ptr<detail::TextureState> make_texture(const Device& device, const r
                                                    const TextureOptions& options) {
   const auto& state = detail::Access::state(device);
   api::use(state);
-  return std::make_unique<detail::TextureState>(state, device::TextureSetup{image, sampler_of(options, image), false},
+  return std::make_unique<detail::TextureState>(state, device::TextureSetup{image, sampler_of(options, image)},
                                                 nullptr);
 }
 
@@ -250,7 +286,8 @@ Texture::Texture(const TexelArray& array, const TextureOptions& options) {
   const auto& memory = detail::Access::state(texels.memory);
   api::use(memory, "the array of texels");
   state_ = std::make_unique<detail::TextureState>(
-      memory->device, device::TextureSetup{texels.image, sampler_of(options, texels.image), false}, array.state_);
+      memory->device, device::TextureSetup{texels.image, sampler_of(options, texels.image), false, texels.array, 0},
+      array.state_);
 }
 
 Texture::Texture(const Device& device, const void* memory, const TexelFormat& format, std::size_t texels,
@@ -275,7 +312,7 @@ Surface::Surface(const TexelArray& array, unsigned level) {
   api::use(memory, "the array of texels");
   if (level >= texels.image.level_count)
     api::fail(ErrorId::invalid_value, "the array has no level " + std::to_string(level), "count levels from 0");
-  device::TextureSetup setup{texels.image, {}, true};
+  device::TextureSetup setup{texels.image, {}, true, texels.array, level};
   setup.image.levels[0] = texels.image.levels[level];
   setup.image.level_count = 1;
   state_ = std::make_unique<detail::TextureState>(memory->device, setup, array.state_);

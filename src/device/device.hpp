@@ -85,6 +85,7 @@ struct Launch {
   std::array<std::uint32_t, 3> cluster{0, 0, 0};  // blocks of a cluster; zeros: what the kernel itself asks for
   std::vector<std::byte> params;                  // laid out as Kernel::params() says
   std::int32_t priority = 0;                      // of its stream: lower is more urgent
+  Origin site{};                                  // where the program asked for it
 };
 
 // A checked launch that may run many times, with everything looked up that does not change in between.
@@ -100,6 +101,17 @@ struct TextureSetup {
   isa::ref::Image image;
   isa::ref::Sampler sampler;  // of textures
   bool is_surface = false;
+  std::uint64_t texels = 0;  // the array, where the device has its own
+  unsigned level = 0;        // of it, for surfaces
+};
+
+// A part of one level of an array of texels, and its rows in host memory.
+struct TexelCopy {
+  std::array<std::size_t, 3> start{}, count{};  // in texels, slices last
+  unsigned level = 0;
+  std::byte* host = nullptr;
+  std::size_t pitch = 0;  // bytes from row to row
+  bool to_device = false;
 };
 
 class Device {
@@ -214,7 +226,59 @@ class Device {
     return d;
   }
   virtual void destroy_texture(std::uint64_t handle) { (void)handle; }
-  virtual void forget_textures() {}  // destroys all
+  virtual void destroy_surface(std::uint64_t handle) { destroy_texture(handle); }
+  virtual void forget_textures() {}  // destroys all, and all arrays of texels
+
+  // Arrays of texels in a layout that only the device knows, for devices that have such; elsewhere texels are plain
+  // memory, and these are never called. An image says the shape; its levels have no address.
+  [[nodiscard]] virtual bool has_texel_arrays() const { return false; }
+  virtual Result<std::uint64_t> allocate_texels(const isa::ref::Image& image) {
+    (void)image;
+    return no_texel_arrays();
+  }
+  virtual void release_texels(std::uint64_t texels) { (void)texels; }
+  virtual Result<void> copy_texels(std::uint64_t texels, const isa::ref::Image& image, const TexelCopy& part) {
+    (void)texels, (void)image, (void)part;
+    return no_texel_arrays();
+  }
+
+  // Other devices of the same kind: whether kernels may access their memory, and copies between the two. Here that
+  // needs nothing; a copy is in the order of the current queue, which belongs to either device.
+  [[nodiscard]] virtual Result<bool> can_access(const Device& peer) const { return &peer != this; }
+  virtual Result<void> enable_peer(Device& peer) {
+    (void)peer;
+    return {};
+  }
+  virtual Result<void> disable_peer(Device& peer) {
+    (void)peer;
+    return {};
+  }
+  virtual Result<void> copy_to_peer(Device& peer, void* to, const void* from, std::size_t bytes) {
+    (void)peer;
+    return copy(to, from, bytes);
+  }
+
+  // What the driver says of the kernel's occupancy; nothing where that is computed from the kernel's facts.
+  virtual Result<std::optional<std::uint32_t>> resident_blocks(Kernel& kernel, std::uint32_t threads,
+                                                               std::size_t dynamic_shared) {
+    (void)kernel, (void)threads, (void)dynamic_shared;
+    return std::optional<std::uint32_t>();
+  }
+  // Clusters of the launch's shape that the whole device holds at once.
+  virtual Result<std::optional<std::uint32_t>> resident_clusters(Kernel& kernel, const Launch& launch) {
+    (void)kernel, (void)launch;
+    return std::optional<std::uint32_t>();
+  }
+  struct BlockChoice {
+    std::uint32_t grid = 0, block = 0;
+  };
+  // The smallest grid of the best block, whose dynamic shared memory the function says.
+  virtual Result<std::optional<BlockChoice>> best_block(Kernel& kernel,
+                                                        const std::function<std::size_t(std::uint32_t)>& dynamic_shared,
+                                                        std::uint32_t limit) {
+    (void)kernel, (void)dynamic_shared, (void)limit;
+    return std::optional<BlockChoice>();
+  }
 
   // Linear algebra and Fourier transforms; null: the device has none.
   virtual Math* math() { return nullptr; }
@@ -264,6 +328,12 @@ class Device {
     Diag d;
     d.id = ErrorId::not_supported;
     d.what = "this device has no managed memory";
+    return d;
+  }
+  static Diag no_texel_arrays() {
+    Diag d;
+    d.id = ErrorId::not_supported;
+    d.what = "this device has no arrays of texels of its own";
     return d;
   }
 };

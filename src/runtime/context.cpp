@@ -11,6 +11,12 @@ namespace {
 // What a kernel does to itself leaves its memory unspecified, as on a GPU; everything else is found before it runs.
 bool is_sticky(ErrorId id) { return id >= ErrorId::illegal_address && id < static_cast<ErrorId>(3200); }
 
+void name_site(Diag& diag, const device::Origin& site) {
+  if (site.file == nullptr || diag.where.find("launched at") != std::string::npos) return;
+  diag.where += (diag.where.empty() ? "launched at " : ", launched at ") + std::string(site.file) + ":" +
+                std::to_string(site.line);
+}
+
 Diag waiting_refused() {
   Diag diag;
   diag.id = ErrorId::not_permitted;
@@ -214,7 +220,9 @@ void Context::execute(const Item& item) {
                 : item.graph           ? item.graph->run(helpers_, static_cast<const EventRecords*>(item.keep.get()))
                 : item.any_thread      ? item.work()
                                        : run_host_work(item.work);
-  if (!result) record_error(std::move(result.error()));
+  if (result) return;
+  if (item.kernel != nullptr) name_site(result.error(), item.launch.site);
+  record_error(std::move(result.error()));
 }
 
 Result<void> Context::wait(const Ticket& ticket) {
@@ -307,7 +315,9 @@ Diag Context::sticky_error() {
       "an earlier error left the device unusable: " + std::string(error_info(sticky_->id).name) + ": " + sticky_->what;
   diag.loc = sticky_->loc;
   diag.where = sticky_->where;
-  diag.remedy = "call Device::reset(), then allocate and load again";
+  diag.remedy = device_->is_hardware()
+                    ? "the GPU's context is lost, with all memory and streams: start the process again"
+                    : "call Device::reset(), then allocate and load again";
   return diag;
 }
 

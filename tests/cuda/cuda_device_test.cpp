@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -338,6 +339,22 @@ TEST_F(Cuda, LaunchesAreCheckedBefore) {
             on_gpu() ? error_id::ptx_invalid : 0);
 }
 
+TEST_F(Cuda, PtxThatTheDriverDoesNotReadIsExplained) {
+  if (!on_gpu()) GTEST_SKIP() << "the CPU device reads it";
+  const auto text_of = [&](const char* header) {
+    try {
+      (void)device.load_ptx(std::string(header) + ".address_size 64\n.visible .entry k() { ret; }\n", "k.ptx");
+    } catch (const Error& error) {
+      return std::to_string(error.id()) + " " + error.what();
+    }
+    return std::string();
+  };
+  const std::string version = text_of(".version 9.9\n.target sm_75\n");
+  EXPECT_NE(version.find("reads PTX up to"), std::string::npos) << version;
+  const std::string target = text_of(".version 8.8\n.target sm_121\n");
+  EXPECT_NE(target.find("the GPU is sm_"), std::string::npos) << target;
+}
+
 TEST_F(Cuda, DevicesSideBySide) {
   // [open]
   const Device gpu = Device::open("cuda:0");  // or "cuda"; the first GPU of the driver
@@ -351,7 +368,187 @@ TEST_F(Cuda, DevicesSideBySide) {
   }
 }
 
+TEST_F(Cuda, ManagedMemoryIsSharedWithTheHost) {
+  const ManagedMemory memory(device, 4096 * sizeof(float));
+  auto* values = static_cast<float*>(memory.data());
+  EXPECT_EQ(std::vector<float>(values, values + 4096), std::vector<float>(4096));
+  std::iota(values, values + 4096, 0.0F);
+  const Stream stream(device, {.blocking = false});
+  memory.advise(MemoryAdvice::set_preferred_location, MemoryLocation::device);
+  memory.prefetch(stream, MemoryLocation::device);
+  module.kernel("scale").launch({.grid = 16, .block = 256, .stream = stream}, values, 4096);
+  memory.prefetch(stream, MemoryLocation::host);
+  stream.synchronize();
+  EXPECT_EQ(std::vector<float>(values, values + 4096), times(counted(4096), 2));
+  // Copies know it, and its bounds.
+  DeviceArray<float> copied(device, 4096);
+  copy(device, copied.data(), values, 4096 * sizeof(float));
+  EXPECT_EQ(copied.to_vector(), times(counted(4096), 2));
+  EXPECT_EQ(id_of([&] { copy(device, copied.data(), values + 1, 4096 * sizeof(float)); }), error_id::invalid_value);
+  EXPECT_FALSE(memory.statistics().tracked);
+}
+
+TEST_F(Cuda, TexelsGoToArraysAndBack) {
+  for (const unsigned levels : {1U, 3U}) {
+    TexelArray array(device, TexelFormat::of<std::uint16_t>(2), {16, 8, 4}, {.levels = levels});
+    for (unsigned level = 0; level < levels; ++level) {
+      const TexelExtent e = array.extent(level);
+      std::vector<std::uint16_t> in(e.width * e.height * e.depth * 2), out(in.size());
+      std::iota(in.begin(), in.end(), static_cast<std::uint16_t>(level));
+      array.copy_from(std::span<const std::uint16_t>(in), {.level = level});
+      array.copy_to(std::span<std::uint16_t>(out), {.level = level});
+      EXPECT_EQ(out, in);
+      if (level != 0) continue;
+      // Two rows of two slices, into rows that lie further apart.
+      std::vector<std::uint16_t> part(2 * 2 * 10, 77);
+      array.copy_to(std::span<std::uint16_t>(part), {.x = 3, .y = 2, .z = 1, .width = 4, .height = 2, .depth = 2}, 20);
+      for (std::size_t z = 0; z < 2; ++z)
+        for (std::size_t y = 0; y < 2; ++y)
+          for (std::size_t x = 0; x < 10; ++x)
+            EXPECT_EQ(part[(z * 2 + y) * 10 + x], x < 8 ? in[(((z + 1) * 8 + y + 2) * 16 + 3) * 2 + x] : 77);
+    }
+    const Texture texture(array, {.normalized_coordinates = levels > 1});
+    const Surface surface(array, levels - 1);
+    EXPECT_NE(texture.handle(), 0U);
+    EXPECT_NE(surface.handle(), 0U);
+  }
+  EXPECT_EQ(id_of([&] { Surface(TexelArray(device, TexelFormat::of<float>(), {4}), 1); }), error_id::invalid_value);
+}
+
+TEST_F(Cuda, OccupancyIsTheDrivers) {
+  const Kernel scale = module.kernel("scale"), last = module.kernel("last_word");
+  const DeviceProperties p = device.properties();
+  EXPECT_EQ(scale.max_active_blocks({256}), p.max_threads_per_multiprocessor / 256);
+  EXPECT_EQ(scale.max_active_blocks({2048}), 0U);
+  EXPECT_EQ(last.max_active_blocks({32}, static_cast<std::uint32_t>(p.max_shared_memory_per_block)), 1U);
+  const BlockChoice best = scale.max_potential_block();
+  EXPECT_EQ(best.block, 256U);  // its .maxntid
+  EXPECT_EQ(best.grid, p.multiprocessors * (p.max_threads_per_multiprocessor / 256));
+  EXPECT_LE(scale.max_potential_block(0, 64).block, 64U);
+  unsigned asked = 0;
+  const BlockChoice shared = last.max_potential_block([&](unsigned block) { return ++asked, std::size_t{block} * 64; });
+  EXPECT_GT(asked, 0U);
+  EXPECT_GT(shared.block, 0U);
+  EXPECT_THROW((void)last.max_potential_block([](unsigned) -> std::size_t { throw std::runtime_error("mine"); }),
+               std::runtime_error);
+  if (p.compute_capability_major >= 9) {
+    EXPECT_GT(scale.max_active_clusters({.grid = 64, .block = 64, .cluster = Dim3(2)}), 0U);
+  }
+}
+
+// A thread's own default stream may outlive the device that it is of.
+TEST_F(Cuda, AThreadEndsAfterItsDevice) {
+  const auto host = counted(1000);
+  std::thread([&host] {
+    const Device mine = Device::open("cuda:0", {.per_thread_default_stream = true});
+    DeviceArray<float> data(mine, host);
+    mine.load_ptx(kPtx).kernel("scale").launch({4, 256}, data, 1000);
+    EXPECT_EQ(data.to_vector(), times(host, 2));
+  }).join();
+}
+
+// ---- several GPUs ----
+
+class CudaPeers : public Cuda {
+ protected:
+  void SetUp() override {
+    const auto names = Device::names();
+    if (std::find(names.begin(), names.end(), "cuda:1") == names.end()) GTEST_SKIP() << "there is one GPU";
+    second = Device::open("cuda:1");
+  }
+  Device second = device;
+};
+
+TEST_F(CudaPeers, EachHasMemoryAndWorkOfItsOwn) {
+  const auto host = counted(1000);
+  const Module there = second.load_ptx(kPtx);
+  DeviceArray<float> a(device, host), b(second, host);
+  module.kernel("scale").launch({4, 256}, a, 1000);
+  there.kernel("scale").launch({4, 256}, b, 1000);
+  there.kernel("scale").launch({4, 256}, b, 1000);
+  EXPECT_EQ(a.to_vector(), times(host, 2));
+  EXPECT_EQ(b.to_vector(), times(host, 4));
+  EXPECT_EQ(id_of([&] { module.kernel("scale").launch({4, 256}, b, 1000); }), error_id::invalid_handle);
+  std::thread([&] {
+    DeviceArray<float> c(second, host);
+    there.kernel("scale").launch({4, 256}, c, 1000);
+    module.kernel("scale").launch({4, 256}, a, 1000);
+    EXPECT_EQ(c.to_vector(), times(host, 2));
+  }).join();
+  EXPECT_EQ(a.to_vector(), times(host, 4));
+}
+
+TEST_F(CudaPeers, CopiesGoFromOneToTheOther) {
+  const auto host = counted(1 << 16);
+  DeviceArray<float> a(device, host), b(second, host.size());
+  copy_peer(second, b.data(), device, a.data(), a.bytes());
+  EXPECT_EQ(b.to_vector(), host);
+  const Stream here(device, {.blocking = false}), there(second, {.blocking = false});
+  // [peers]
+  module.kernel("scale").launch({.grid = 256, .block = 256, .stream = here}, a, 1 << 16);
+  copy_peer(here, second, b.data(), device, a.data(), a.bytes());  // in the order of a stream of either device
+  here.synchronize();
+  // [/peers]
+  EXPECT_EQ(b.to_vector(), times(host, 2));
+  second.load_ptx(kPtx).kernel("scale").launch({.grid = 256, .block = 256, .stream = there}, b, 1 << 16);
+  copy_peer(there, device, a.data(), second, b.data(), a.bytes());
+  there.synchronize();
+  EXPECT_EQ(a.to_vector(), times(host, 4));
+  const Device cpu = Device::open("cpu");
+  DeviceArray<float> c(cpu, host.size());
+  EXPECT_EQ(id_of([&] { copy_peer(cpu, c.data(), device, a.data(), a.bytes()); }), error_id::invalid_device);
+}
+
+TEST_F(CudaPeers, EventsOrderStreamsOfBoth) {
+  const auto host = counted(1 << 16);
+  DeviceArray<float> a(device, host), b(second, host.size());
+  const Module there_module = second.load_ptx(kPtx);
+  const Stream here(device, {.blocking = false}), there(second, {.blocking = false});
+  const Event copied(device), scaled(second);
+  for (int i = 0; i < 10; ++i) {
+    module.kernel("scale").launch({.grid = 256, .block = 256, .stream = here}, a, 1 << 16);
+    copy_peer(here, second, b.data(), device, a.data(), a.bytes());
+    copied.record(here);
+    there.wait(copied);
+    there_module.kernel("scale").launch({.grid = 256, .block = 256, .stream = there}, b, 1 << 16);
+    copy_peer(there, device, a.data(), second, b.data(), a.bytes());
+    scaled.record(there);
+    here.wait(scaled);
+  }
+  here.synchronize();
+  EXPECT_EQ(a.to_vector(), times(host, 1 << 20));
+  const Event of_cpu(Device::open("cpu"));
+  EXPECT_EQ(id_of([&] { here.wait(of_cpu); }), error_id::invalid_handle);
+}
+
+TEST_F(CudaPeers, KernelsReachAPeersMemory) {
+  if (!device.can_access_peer(second)) GTEST_SKIP() << "the GPUs do not reach each other's memory";
+  EXPECT_FALSE(device.can_access_peer(device));
+  EXPECT_FALSE(device.can_access_peer(Device::open("cpu")));
+  EXPECT_EQ(id_of([&] { device.disable_peer_access(second); }), error_id::peer_access_not_enabled);
+  device.enable_peer_access(second);
+  EXPECT_EQ(id_of([&] { device.enable_peer_access(second); }), error_id::peer_access_enabled);
+  const auto host = counted(1000);
+  DeviceArray<float> b(second, host);
+  second.synchronize();
+  module.kernel("scale").launch({4, 256}, b, 1000);
+  device.synchronize();
+  EXPECT_EQ(b.to_vector(), times(host, 2));
+  device.disable_peer_access(second);
+  EXPECT_EQ(id_of([&] { module.kernel("scale").launch({4, 256}, b, 1000); }), error_id::invalid_handle);
+}
+
 TEST_F(Cuda, MoreThanThereIs) {
+  const DeviceArray<std::byte> large(device, 1 << 20);
+  try {
+    DeviceArray<std::byte>(device, std::size_t{1} << 50);
+    FAIL() << "that much memory";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("largest live allocations: 1048576 bytes"), std::string::npos) << text;
+    EXPECT_NE(text.find("cuda_device_test.cpp"), std::string::npos) << text;
+    EXPECT_NE(text.find("releases pending"), std::string::npos) << text;
+  }
   EXPECT_EQ(id_of([&] { DeviceArray<std::byte>(device, std::size_t{1} << 50); }), error_id::out_of_memory);
   EXPECT_EQ(id_of([] { (void)Device::open("cuda:99"); }), error_id::invalid_device);
   EXPECT_EQ(id_of([] { (void)Device::open("cuda:x"); }), error_id::invalid_device);
@@ -385,8 +582,23 @@ class CudaErrors : public Cuda {};
 
 TEST_F(CudaErrors, WildStoresAreReported) {
   module.kernel("wild").launch({1, 1}, std::uint64_t{64});
-  EXPECT_EQ(id_of([&] { device.synchronize(); }), error_id::illegal_address);
-  EXPECT_EQ(id_of([&] { DeviceArray<float>(device, 8); }), error_id::context_poisoned);
+  const std::string place = "launched at " + std::string(__FILE__) + ":" + std::to_string(__LINE__ - 1);
+  try {
+    device.synchronize();
+    FAIL() << "nothing noticed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), error_id::illegal_address);
+    EXPECT_NE(std::string(error.what()).find("wild"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(place), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("context is lost"), std::string::npos) << error.what();
+  }
+  try {
+    DeviceArray<float>(device, 8);
+    FAIL() << "the device is usable";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), error_id::context_poisoned);
+    EXPECT_NE(std::string(error.what()).find("start the process again"), std::string::npos) << error.what();
+  }
   if (on_gpu()) {
     EXPECT_EQ(id_of([&] { device.reset(); }), error_id::invalid_context);
     EXPECT_EQ(id_of([&] { DeviceArray<float>(device, 8); }), error_id::context_poisoned);

@@ -1,4 +1,6 @@
-// A libcuda.so.1 for tests on machines without a GPU: the entry points that the CUDA device uses, on the CPU device.
+// A libcuda.so.1 for tests on machines without a GPU: the entry points that the CUDA device uses, on two CPU devices.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,11 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "device/cuda/driver_types.hpp"
 #include "warploom/warploom.hpp"
 
 namespace {
 
 using namespace warploom;
+namespace cuda = warploom::device::cuda;
 
 struct Function {
   Kernel kernel;
@@ -24,21 +28,38 @@ struct LoadedModule {
   std::map<std::string, std::unique_ptr<Function>> functions;
 };
 
+// An array, and each level of a mip pyramid.
+struct Texels {
+  std::shared_ptr<TexelArray> array;
+  unsigned level = 0;
+  std::vector<std::unique_ptr<Texels>> levels;  // of a pyramid
+};
+
+// One GPU with its primary context.
 struct World {
+  explicit World(int number_) : number(number_) {}
+  const int number;
   std::mutex mutex;
   Device device = Device::open("cpu", {.threads = 2, .profile = "l4"});
   std::map<std::uint64_t, DeviceArray<std::byte>> memory;
+  std::map<std::uint64_t, ManagedMemory> managed;
   std::map<void*, HostRegistration> registered;
   std::set<Stream*> streams;
+  std::map<std::uint64_t, Texture> textures;
+  std::map<std::uint64_t, Surface> surfaces;
   std::vector<std::string> images;  // of links, which live as long as the process
 };
 
-World& world() {
-  static auto& instance = *new World;  // clients call from exit handlers
-  return instance;
+constexpr int kDevices = 2;
+
+World& world_of(int number) {
+  static auto& instances = *new std::array<World*, kDevices>{new World(0), new World(1)};  // clients call at exit
+  return *instances[static_cast<std::size_t>(number)];
 }
 
-thread_local void* current = nullptr;
+thread_local World* current = nullptr;
+
+World& world() { return current != nullptr ? *current : world_of(0); }
 
 // Runs what an entry point does, and gives its status.
 template <class F>
@@ -76,6 +97,80 @@ void launch(Function& f, const LaunchConfig& config, void** parameters) {
 
 void* address_of(std::uint64_t pointer) { return reinterpret_cast<void*>(pointer); }
 
+LaunchConfig config_of(const Settings& s) {
+  LaunchConfig config{.grid = {s.grid[0], s.grid[1], s.grid[2]},
+                      .block = {s.block[0], s.block[1], s.block[2]},
+                      .shared_bytes = s.shared_bytes,
+                      .stream = of(s.stream)};
+  for (unsigned i = 0; i < s.count; ++i) {
+    const auto& a = s.attributes[i];
+    if (a.id == 2) config.cooperative = a.value[0] != 0;
+    if (a.id == 4) config.cluster = Dim3(a.value[0], a.value[1], a.value[2]);
+  }
+  return config;
+}
+
+// CU_DEVICE_CPU is the host.
+MemoryLocation side(int device) { return device < 0 ? MemoryLocation::host : MemoryLocation::device; }
+
+// The allocation that an address lies in; null for none.
+const ManagedMemory* managed_at(std::uint64_t address, std::size_t& offset) {
+  const std::lock_guard lock(world().mutex);
+  auto next = world().managed.upper_bound(address);
+  if (next == world().managed.begin()) return nullptr;
+  --next;
+  offset = address - next->first;
+  return offset < next->second.bytes() ? &next->second : nullptr;
+}
+
+TexelFormat format_of(cuda::ArrayFormat format, unsigned channels) {
+  using Kind = TexelFormat::Kind;
+  const auto number = static_cast<unsigned>(format);
+  if (number >= 0x10) return {Kind::floating, number, channels};  // 16 and 32 say so themselves
+  if (number >= 0x08) return {Kind::signed_integer, 8U << (number - 8), channels};
+  return {Kind::unsigned_integer, 8U << (number - 1), channels};
+}
+
+TexelArray array_of(const cuda::ArrayShape& shape, unsigned levels) {
+  return {world().device,
+          format_of(shape.format, shape.channels),
+          {shape.width, shape.height, shape.depth},
+          {.layered = (shape.flags & 1) != 0, .cube = (shape.flags & 4) != 0, .levels = levels}};
+}
+
+Texture texture_of(const cuda::ResourceSetup& r, const cuda::SamplerSetup& s) {
+  const auto filter = [](int mode) {
+    return mode == 1 ? TextureOptions::Filter::linear : TextureOptions::Filter::point;
+  };
+  const auto format = [&] {
+    if (r.kind == cuda::ResourceKind::linear) return format_of(r.of.linear.format, r.of.linear.channels);
+    if (r.kind == cuda::ResourceKind::rows) return format_of(r.of.rows.format, r.of.rows.channels);
+    return reinterpret_cast<const Texels*>(r.of.array)->array->format();
+  }();
+  TextureOptions o;
+  for (std::size_t k = 0; k < 3; ++k) o.address[k] = static_cast<TextureOptions::Address>(s.address[k]);
+  o.filter = filter(s.filter);
+  const bool as_is = (s.flags & 1) != 0 || format.kind == TexelFormat::Kind::floating || format.bits == 32;
+  o.read = as_is ? TextureOptions::Read::element : TextureOptions::Read::normalized_float;
+  o.normalized_coordinates = (s.flags & 2) != 0;
+  o.srgb = (s.flags & 0x10) != 0;
+  o.seamless_cube = (s.flags & 0x40) != 0;
+  o.mip_filter = filter(s.mip_filter);
+  o.level_bias = s.level_bias;
+  o.min_level = s.least_level;
+  o.max_level = s.most_level;
+  std::copy(std::begin(s.border), std::end(s.border), o.border_color.begin());
+  if (r.kind == cuda::ResourceKind::linear) {
+    const auto& linear = r.of.linear;
+    return {world().device, address_of(linear.address), format, linear.bytes / format.bytes(), o};
+  }
+  if (r.kind == cuda::ResourceKind::rows) {
+    const auto& rows = r.of.rows;
+    return {world().device, address_of(rows.address), format, rows.width, rows.height, rows.pitch, o};
+  }
+  return Texture(*reinterpret_cast<const Texels*>(r.of.array)->array, o);
+}
+
 }  // namespace
 
 extern "C" {
@@ -88,12 +183,12 @@ ENTRY cuDriverGetVersion(int* version) {
   return 0;
 }
 ENTRY cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = kDevices;
   return 0;
 }
 ENTRY cuDeviceGet(int* device, int number) {
   *device = number;
-  return number == 0 ? 0 : 101;
+  return number >= 0 && number < kDevices ? 0 : 101;
 }
 ENTRY cuDeviceGetName(char* name, int bytes, int) {
   std::strncpy(name, "stand-in", static_cast<std::size_t>(bytes));
@@ -126,23 +221,27 @@ ENTRY cuDeviceGetAttribute(int* value, int which, int) {
   }
   return 0;
 }
-ENTRY cuDevicePrimaryCtxRetain(void** context, int) {
-  *context = &world();
+ENTRY cuDevicePrimaryCtxRetain(void** context, int number) {
+  *context = &world_of(number);
   return 0;
 }
 ENTRY cuDevicePrimaryCtxRelease_v2(int) { return 0; }
-ENTRY cuDevicePrimaryCtxReset_v2(int) {
-  return answer([] {
-    world().device.reset();
-    const std::lock_guard lock(world().mutex);
-    world().memory.clear();
-    for (Stream* stream : world().streams) delete stream;
-    world().streams.clear();
+ENTRY cuDevicePrimaryCtxReset_v2(int number) {
+  return answer([number] {
+    World& w = world_of(number);
+    w.device.reset();
+    const std::lock_guard lock(w.mutex);
+    w.memory.clear();
+    w.managed.clear();
+    w.textures.clear();
+    w.surfaces.clear();
+    for (Stream* stream : w.streams) delete stream;
+    w.streams.clear();
     return 0;
   });
 }
 ENTRY cuCtxSetCurrent(void* context) {
-  current = context;
+  current = static_cast<World*>(context);
   return 0;
 }
 ENTRY cuCtxGetCurrent(void** context) {
@@ -232,16 +331,7 @@ ENTRY cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsi
 }
 ENTRY cuLaunchKernelEx(const Settings* s, void* function, void** parameters, void**) {
   return answer([&] {
-    LaunchConfig config{.grid = {s->grid[0], s->grid[1], s->grid[2]},
-                        .block = {s->block[0], s->block[1], s->block[2]},
-                        .shared_bytes = s->shared_bytes,
-                        .stream = of(s->stream)};
-    for (unsigned i = 0; i < s->count; ++i) {
-      const auto& a = s->attributes[i];
-      if (a.id == 2) config.cooperative = a.value[0] != 0;
-      if (a.id == 4) config.cluster = Dim3(a.value[0], a.value[1], a.value[2]);
-    }
-    launch(*static_cast<Function*>(function), config, parameters);
+    launch(*static_cast<Function*>(function), config_of(*s), parameters);
     return 0;
   });
 }
@@ -256,7 +346,7 @@ ENTRY cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
 }
 ENTRY cuMemFree_v2(std::uint64_t address) {
   const std::lock_guard lock(world().mutex);
-  return world().memory.erase(address) == 1 ? 0 : 1;
+  return world().memory.erase(address) + world().managed.erase(address) == 1 ? 0 : 1;
 }
 ENTRY cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return answer([&] {
@@ -345,6 +435,151 @@ ENTRY cuStreamDestroy_v2(Stream* stream) {
 }
 ENTRY cuStreamSynchronize(Stream* stream) {
   return answer([&] { return of(stream).synchronize(), 0; });
+}
+ENTRY cuMemAllocManaged(std::uint64_t* address, std::size_t bytes, unsigned flags) {
+  return answer([&] {
+    if (flags != 1 && flags != 2) return 1;
+    ManagedMemory memory(world().device, bytes);
+    *address = reinterpret_cast<std::uint64_t>(memory.data());
+    const std::lock_guard lock(world().mutex);
+    world().managed.emplace(*address, std::move(memory));
+    return 0;
+  });
+}
+ENTRY cuMemAdvise(std::uint64_t address, std::size_t bytes, int advice, int device) {
+  return answer([&] {
+    std::size_t offset = 0;
+    const ManagedMemory* memory = managed_at(address, offset);
+    if (memory == nullptr) return 1;
+    memory->advise(static_cast<MemoryAdvice>(advice), side(device), offset, bytes);
+    return 0;
+  });
+}
+ENTRY cuMemPrefetchAsync(std::uint64_t address, std::size_t bytes, int device, Stream* stream) {
+  return answer([&] {
+    std::size_t offset = 0;
+    const ManagedMemory* memory = managed_at(address, offset);
+    if (memory == nullptr) return 1;
+    memory->prefetch(of(stream), side(device), offset, bytes);
+    return 0;
+  });
+}
+ENTRY cuDeviceCanAccessPeer(int* possible, int device, int peer) {
+  *possible = device != peer ? 1 : 0;
+  return 0;
+}
+ENTRY cuCtxEnablePeerAccess(World* peer, unsigned) {
+  return answer([&] { return world().device.enable_peer_access(peer->device), 0; });
+}
+ENTRY cuCtxDisablePeerAccess(World* peer) {
+  return answer([&] { return world().device.disable_peer_access(peer->device), 0; });
+}
+ENTRY cuMemcpyPeerAsync(std::uint64_t to, World* receiver, std::uint64_t from, World* sender, std::size_t bytes,
+                        Stream* stream) {
+  return answer([&] {
+    copy_peer(of(stream), receiver->device, address_of(to), sender->device, address_of(from), bytes);
+    return 0;
+  });
+}
+ENTRY cuArray3DCreate_v2(Texels** out, const cuda::ArrayShape* shape) {
+  return answer([&] {
+    *out = new Texels{std::make_shared<TexelArray>(array_of(*shape, 1)), 0, {}};
+    return 0;
+  });
+}
+ENTRY cuArrayDestroy(Texels* texels) {
+  delete texels;
+  return 0;
+}
+ENTRY cuMipmappedArrayCreate(Texels** out, const cuda::ArrayShape* shape, unsigned levels) {
+  return answer([&] {
+    auto made = std::make_unique<Texels>();
+    made->array = std::make_shared<TexelArray>(array_of(*shape, levels));
+    for (unsigned k = 0; k < levels; ++k) made->levels.push_back(std::make_unique<Texels>(Texels{made->array, k, {}}));
+    *out = made.release();
+    return 0;
+  });
+}
+ENTRY cuMipmappedArrayGetLevel(Texels** out, Texels* pyramid, unsigned level) {
+  if (level >= pyramid->levels.size()) return 1;
+  *out = pyramid->levels[level].get();
+  return 0;
+}
+ENTRY cuMipmappedArrayDestroy(Texels* pyramid) {
+  delete pyramid;
+  return 0;
+}
+ENTRY cuMemcpy3DAsync_v2(const cuda::BoxCopy* c, Stream* stream) {
+  return answer([&] {
+    constexpr int kHost = 1, kArray = 3;
+    const bool to_array = c->to.kind == kArray;
+    const cuda::BoxCopySide &array = to_array ? c->to : c->from, &host = to_array ? c->from : c->to;
+    if (array.kind != kArray || host.kind != kHost || (c->depth > 1 && host.height != c->height)) return 1;
+    const Texels& texels = *reinterpret_cast<const Texels*>(array.array);
+    const std::size_t texel = texels.array->format().bytes(), rows = c->height * c->depth;
+    const TexelRegion region{array.x_bytes / texel, array.y, array.z, c->width_bytes / texel, c->height, c->depth,
+                             texels.level};
+    auto* bytes = static_cast<std::byte*>(const_cast<void*>(host.host));
+    const std::span<std::byte> memory(bytes, host.pitch * (rows - 1) + c->width_bytes);
+    of(stream).synchronize();
+    if (to_array)
+      texels.array->copy_from(std::span<const std::byte>(memory), region, host.pitch);
+    else
+      texels.array->copy_to(memory, region, host.pitch);
+    return 0;
+  });
+}
+ENTRY cuTexObjectCreate(std::uint64_t* handle, const cuda::ResourceSetup* r, const cuda::SamplerSetup* s, const void*) {
+  return answer([&] {
+    Texture made = texture_of(*r, *s);
+    *handle = made.handle();
+    const std::lock_guard lock(world().mutex);
+    world().textures.emplace(*handle, std::move(made));
+    return 0;
+  });
+}
+ENTRY cuTexObjectDestroy(std::uint64_t handle) {
+  const std::lock_guard lock(world().mutex);
+  return world().textures.erase(handle) == 1 ? 0 : 400;
+}
+ENTRY cuSurfObjectCreate(std::uint64_t* handle, const cuda::ResourceSetup* r) {
+  return answer([&] {
+    if (r->kind != cuda::ResourceKind::array) return 1;
+    const Texels& texels = *reinterpret_cast<const Texels*>(r->of.array);
+    Surface made(*texels.array, texels.level);
+    *handle = made.handle();
+    const std::lock_guard lock(world().mutex);
+    world().surfaces.emplace(*handle, std::move(made));
+    return 0;
+  });
+}
+ENTRY cuSurfObjectDestroy(std::uint64_t handle) {
+  const std::lock_guard lock(world().mutex);
+  return world().surfaces.erase(handle) == 1 ? 0 : 400;
+}
+ENTRY cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* f, int threads, std::size_t shared) {
+  return answer([&] {
+    *blocks = static_cast<int>(f->kernel.max_active_blocks({threads}, static_cast<std::uint32_t>(shared)));
+    return 0;
+  });
+}
+ENTRY cuOccupancyMaxActiveClusters(int* clusters, Function* f, const Settings* s) {
+  return answer([&] {
+    *clusters = static_cast<int>(f->kernel.max_active_clusters(config_of(*s)));
+    return 0;
+  });
+}
+ENTRY cuOccupancyMaxPotentialBlockSize(int* grid, int* block, Function* f, std::size_t (*shared_of)(int),
+                                       std::size_t shared, int limit) {
+  return answer([&] {
+    const auto shared_bytes = [&](unsigned size) {
+      return shared_of != nullptr ? shared_of(static_cast<int>(size)) : shared;
+    };
+    const BlockChoice choice = f->kernel.max_potential_block(shared_bytes, static_cast<unsigned>(limit));
+    *grid = static_cast<int>(choice.grid);
+    *block = static_cast<int>(choice.block);
+    return 0;
+  });
 }
 ENTRY cuGetErrorName(int status, const char** name) {
   *name = status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";

@@ -184,7 +184,7 @@ Result<BlasHandle*> CudaMath::handle_for(StreamHandle* stream) {
 Result<void> CudaMath::with_blas(const char* what, const std::function<int(BlasHandle*)>& call) {
   WL_TRY(need_blas());
   WL_TRY(device_.enter());
-  StreamHandle* stream = device_.here();
+  StreamHandle* stream = device_.here().handle();
   {
     const std::lock_guard lock(mutex_);
     auto handle = handle_for(stream);
@@ -194,7 +194,7 @@ Result<void> CudaMath::with_blas(const char* what, const std::function<int(BlasH
       return blas_error(status, "a stream for cuBLAS");
     if (const BlasStatus status = call(*handle); status != 0) return blas_error(status, what);
   }
-  return device_.finish(what);
+  return device_.finish(device_.here());
 }
 
 Result<void> CudaMath::run(const Gemm& g) {

@@ -1,11 +1,10 @@
-// Memory, copies and launches of the CUDA device.
+// The CUDA device: opening and resetting it, launches and what the driver says of them.
 #include "device/cuda/cuda_device.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "device/cuda/narrow_stores.hpp"
 #include "device/launch_checks.hpp"
@@ -15,11 +14,6 @@
 namespace warploom::device {
 namespace cuda {
 namespace {
-
-// CU_MEMHOSTREGISTER_PORTABLE and _DEVICEMAP.
-constexpr unsigned kMappedEverywhere = 1 | 2;
-
-DevicePointer pointer_of(const void* address) { return reinterpret_cast<DevicePointer>(address); }
 
 // The GPU's limits as its driver tells them; what no attribute tells is that of the nearest modelled GPU.
 Result<isa::GpuProfile> profile_of(const Driver& driver, DeviceNumber number) {
@@ -61,6 +55,36 @@ Result<isa::GpuProfile> profile_of(const Driver& driver, DeviceNumber number) {
   return out;
 }
 
+// A launch with what the plain call has no parameters for.
+struct FullSettings {
+  FullSettings(const Launch& launch, StreamHandle* stream)
+      : settings{{launch.grid[0], launch.grid[1], launch.grid[2]},
+                 {launch.block[0], launch.block[1], launch.block[2]},
+                 launch.shared_bytes,
+                 stream,
+                 attributes,
+                 0} {
+    if (launch.cooperative) {
+      LaunchAttribute& a = attributes[settings.attribute_count++];
+      a.id = kAttributeCooperative;
+      a.value.cooperative = 1;
+    }
+    if (launch.cluster[0] != 0) {
+      LaunchAttribute& a = attributes[settings.attribute_count++];
+      a.id = kAttributeCluster;
+      std::copy(launch.cluster.begin(), launch.cluster.end(), a.value.cluster);
+    }
+  }
+  FullSettings(const FullSettings&) = delete;
+  FullSettings& operator=(const FullSettings&) = delete;
+
+  LaunchAttribute attributes[2] = {};
+  LaunchSettings settings;
+};
+
+// cuOccupancyMaxPotentialBlockSize calls back without a place for our function.
+thread_local const std::function<std::size_t(std::uint32_t)>* shared_of_block = nullptr;
+
 }  // namespace
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options) {
@@ -82,20 +106,27 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options)
   std::unique_ptr<CudaDevice> device(new CudaDevice(d, number, *profile));
   WL_TRY(device->checked(d.retain_context(&device->context_, number), "the GPU gives no context"));
   WL_TRY(device->enter());
-  WL_TRY(device->checked(d.stream_create(&device->stream_, kNonBlocking, 0), "no stream"));
+  auto own = CudaQueue::make(*device, false, 0);
+  if (!own) return std::move(own.error());
+  device->own_ = std::move(*own);
   return device;
 }
 
 CudaDevice::~CudaDevice() {
   math_.forget();
-  if (context_ == nullptr || lost_) return;
-  if (stream_ != nullptr && enter()) (void)driver_.stream_destroy(stream_);
-  (void)driver_.release_context(number_);
+  own_.reset();
+  if (context_ != nullptr && !lost_) (void)driver_.release_context(number_);
 }
 
 Result<void> CudaDevice::checked(Status status, std::string_view what) const {
   if (status == 0) return {};
   return driver_error(driver_, status, what);
+}
+
+int CudaDevice::attribute(DeviceAttribute which) const {
+  int value = 0;
+  (void)driver_.device_attribute(&value, which, number_);
+  return value;
 }
 
 Result<void> CudaDevice::enter() const {
@@ -111,14 +142,14 @@ Result<void> CudaDevice::enter() const {
   return checked(driver_.set_context(context_), "the GPU's context cannot be used");
 }
 
-StreamHandle* CudaDevice::here() const {
-  const auto* queue = static_cast<const CudaQueue*>(Queue::current());
-  return queue != nullptr && &queue->device() == this ? queue->handle() : stream_;
+CudaQueue& CudaDevice::here() const {
+  auto* queue = static_cast<CudaQueue*>(Queue::current());
+  return queue != nullptr && &queue->device() == this ? *queue : *own_;
 }
 
-Result<void> CudaDevice::finish(const char* what) const {
-  if (here() != stream_) return {};
-  return checked(driver_.stream_synchronize(stream_), what);
+Result<void> CudaDevice::finish(CudaQueue& queue) const {
+  if (&queue != own_.get()) return {};
+  return queue.wait();
 }
 
 Result<std::unique_ptr<Queue>> CudaDevice::make_queue(const QueueOptions& options) {
@@ -127,143 +158,6 @@ Result<std::unique_ptr<Queue>> CudaDevice::make_queue(const QueueOptions& option
                                  : CudaQueue::make(*this, options.blocking, options.priority);
   if (!made) return std::move(made.error());
   return std::unique_ptr<Queue>(std::move(*made));
-}
-
-// ---- memory ----
-
-Result<void*> CudaDevice::take(std::size_t bytes) {
-  WL_TRY(enter());
-  DevicePointer address = 0;
-  if (const Status status = driver_.allocate(&address, bytes); status != 0) {
-    Diag d = driver_error(driver_, status, fmt::format("{} bytes of device memory cannot be allocated", bytes));
-    if (d.id == ErrorId::out_of_memory) d.where = fmt::format("{} has {} bytes free", profile_.title, free_bytes());
-    return d;
-  }
-  return reinterpret_cast<void*>(address);
-}
-
-Result<void*> CudaDevice::allocate(std::size_t bytes) {
-  auto address = take(bytes);
-  if (address) mark(*address, bytes, {});
-  return address;
-}
-
-Result<void> CudaDevice::release(void* address) {
-  unmark(address);
-  WL_TRY(enter());
-  return checked(driver_.release(pointer_of(address)), "memory cannot be released");
-}
-
-Result<void*> CudaDevice::reserve(std::size_t bytes) {
-  auto address = take(bytes);
-  if (!address) return address;
-  const std::lock_guard lock(memory_mutex_);
-  reserved_[pointer_of(*address)] = bytes;
-  return address;
-}
-
-void CudaDevice::unreserve(void* address) {
-  {
-    const std::lock_guard lock(memory_mutex_);
-    reserved_.erase(pointer_of(address));
-  }
-  if (enter()) (void)driver_.release(pointer_of(address));
-}
-
-void CudaDevice::mark(void* address, std::size_t bytes, Origin origin) {
-  (void)origin;
-  const std::lock_guard lock(memory_mutex_);
-  allocations_[pointer_of(address)] = bytes;
-}
-
-void CudaDevice::unmark(void* address) {
-  const std::lock_guard lock(memory_mutex_);
-  allocations_.erase(pointer_of(address));
-}
-
-std::string CudaDevice::describe_address(const void* address) const {
-  const std::uintptr_t at = pointer_of(address);
-  const std::lock_guard lock(memory_mutex_);
-  auto next = allocations_.upper_bound(at);
-  if (next == allocations_.begin()) return "no allocation lies before it";
-  const auto& [start, bytes] = *--next;
-  if (at < start + bytes) return fmt::format("byte {} of {} bytes at {:#x}", at - start, bytes, start);
-  return fmt::format("{} bytes past the end of {} bytes at {:#x}", at - start - bytes, bytes, start);
-}
-
-bool CudaDevice::addressable(const void* address, std::size_t bytes) const {
-  const std::uintptr_t at = pointer_of(address);
-  // Of the last range that begins at or before the address, how much is left from there; of the next, how far it is.
-  struct Room {
-    std::size_t inside = 0, ahead = ~std::size_t{0};
-  };
-  const auto room = [at](const std::map<std::uintptr_t, std::size_t>& ranges) {
-    Room out;
-    auto next = ranges.upper_bound(at);
-    if (next != ranges.end()) out.ahead = next->first - at;
-    if (next == ranges.begin()) return out;
-    const auto& [start, size] = *--next;
-    if (at < start + size) out.inside = start + size - at;
-    return out;
-  };
-  const std::lock_guard lock(memory_mutex_);
-  const Room allocation = room(allocations_), reserved = room(reserved_);
-  if (allocation.inside != 0) return bytes <= allocation.inside;
-  // What is not ours may be anyone's.
-  return reserved.inside == 0 && bytes <= std::min(allocation.ahead, reserved.ahead);
-}
-
-std::size_t CudaDevice::free_bytes() const {
-  std::size_t free = 0, total = 0;
-  if (!enter() || driver_.memory_info(&free, &total) != 0) return 0;
-  return free;
-}
-
-Result<void> CudaDevice::register_host(void* address, std::size_t bytes) {
-  WL_TRY(enter());
-  return checked(driver_.register_host(address, bytes, kMappedEverywhere), "host memory cannot be registered");
-}
-
-void CudaDevice::unregister_host(void* address) {
-  if (enter()) (void)driver_.unregister_host(address);
-}
-
-Result<void> CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes == 0) return {};
-  WL_TRY(enter());
-  StreamHandle* stream = here();
-  WL_TRY(checked(driver_.copy(pointer_of(to), pointer_of(from), bytes, stream), "a copy"));
-  return finish("a copy");
-}
-
-Result<void> CudaDevice::fill(void* to, const void* element, std::size_t element_bytes, std::size_t count) {
-  if (element_bytes == 0 || count == 0) return {};
-  WL_TRY(enter());
-  StreamHandle* stream = here();
-  const DevicePointer at = pointer_of(to);
-  Status status = 0;
-  if (element_bytes == 1) {
-    status = driver_.fill8(at, *static_cast<const unsigned char*>(element), count, stream);
-  } else if (element_bytes == 2) {
-    std::uint16_t value = 0;
-    std::memcpy(&value, element, 2);
-    status = driver_.fill16(at, value, count, stream);
-  } else if (element_bytes == 4) {
-    std::uint32_t value = 0;
-    std::memcpy(&value, element, 4);
-    status = driver_.fill32(at, value, count, stream);
-  } else {
-    // What is written already is the source of the rest.
-    const std::size_t total = element_bytes * count;
-    status = driver_.copy(at, pointer_of(element), element_bytes, stream);
-    for (std::size_t done = element_bytes; status == 0 && done < total;) {
-      const std::size_t n = std::min(done, total - done);
-      status = driver_.copy(at + done, at, n, stream);
-      done += n;
-    }
-  }
-  WL_TRY(checked(status, "a fill"));
-  return finish("a fill");
 }
 
 // ---- modules ----
@@ -340,19 +234,8 @@ Result<void> CudaDevice::enqueue(const CudaKernel& kernel, const Launch& launch,
     status = driver_.launch(kernel.handle(), g[0], g[1], g[2], b[0], b[1], b[2], launch.shared_bytes, stream,
                             parameters.data(), nullptr);
   } else {
-    LaunchAttribute attributes[2] = {};
-    LaunchSettings settings{{g[0], g[1], g[2]}, {b[0], b[1], b[2]}, launch.shared_bytes, stream, attributes, 0};
-    if (launch.cooperative) {
-      LaunchAttribute& a = attributes[settings.attribute_count++];
-      a.id = kAttributeCooperative;
-      a.value.cooperative = 1;
-    }
-    if (launch.cluster[0] != 0) {
-      LaunchAttribute& a = attributes[settings.attribute_count++];
-      a.id = kAttributeCluster;
-      std::copy(launch.cluster.begin(), launch.cluster.end(), a.value.cluster);
-    }
-    status = driver_.launch_with(&settings, kernel.handle(), parameters.data(), nullptr);
+    const FullSettings full(launch, stream);
+    status = driver_.launch_with(&full.settings, kernel.handle(), parameters.data(), nullptr);
   }
   if (status == 0) return {};
   return driver_error(driver_, status, "the launch of kernel " + kernel.name());
@@ -361,21 +244,60 @@ Result<void> CudaDevice::enqueue(const CudaKernel& kernel, const Launch& launch,
 Result<void> CudaDevice::run_checked(Kernel& kernel_, const Launch& launch) {
   auto& kernel = static_cast<CudaKernel&>(kernel_);
   WL_TRY(enter());
-  StreamHandle* stream = here();
-  if (stream != stream_) static_cast<CudaQueue*>(Queue::current())->launched(kernel.lasting_name());
+  CudaQueue& queue = here();
+  queue.launched({&kernel.lasting_name(), launch.site});
   const auto log = launch_log();
   if (log == nullptr) {
-    WL_TRY(enqueue(kernel, launch, stream));
-    return finish("a kernel");
+    WL_TRY(enqueue(kernel, launch, queue.handle()));
+    return finish(queue);
   }
   // A launch that is timed is waited for.
-  WL_TRY(checked(driver_.stream_synchronize(stream), "earlier work"));
+  WL_TRY(queue.wait());
   const auto start = std::chrono::steady_clock::now();
-  auto done = enqueue(kernel, launch, stream);
-  if (done) done = checked(driver_.stream_synchronize(stream), "kernel " + kernel.name());
+  auto done = enqueue(kernel, launch, queue.handle());
+  if (done) done = queue.wait();
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   log->launch_ended({kernel.name(), launch.grid, launch.block, launch.shared_bytes, start, passed.count(), 0, !done});
   return done;
+}
+
+Result<std::optional<std::uint32_t>> CudaDevice::resident_blocks(Kernel& kernel_, std::uint32_t threads,
+                                                                 std::size_t dynamic_shared) {
+  auto& kernel = static_cast<CudaKernel&>(kernel_);
+  WL_TRY(enter());
+  WL_TRY(kernel.allow_shared(static_cast<std::uint32_t>(dynamic_shared)));
+  int blocks = 0;
+  WL_TRY(checked(driver_.resident_blocks(&blocks, kernel.handle(), static_cast<int>(threads), dynamic_shared),
+                 "the occupancy of kernel " + kernel.name()));
+  return std::optional(static_cast<std::uint32_t>(blocks));
+}
+
+Result<std::optional<std::uint32_t>> CudaDevice::resident_clusters(Kernel& kernel_, const Launch& launch) {
+  auto& kernel = static_cast<CudaKernel&>(kernel_);
+  WL_TRY(enter());
+  WL_TRY(kernel.allow_shared(launch.shared_bytes));
+  const FullSettings full(launch, nullptr);
+  int clusters = 0;
+  WL_TRY(checked(driver_.resident_clusters(&clusters, kernel.handle(), &full.settings),
+                 "the occupancy of kernel " + kernel.name()));
+  return std::optional(static_cast<std::uint32_t>(clusters));
+}
+
+Result<std::optional<Device::BlockChoice>> CudaDevice::best_block(
+    Kernel& kernel_, const std::function<std::size_t(std::uint32_t)>& dynamic_shared, std::uint32_t limit) {
+  auto& kernel = static_cast<CudaKernel&>(kernel_);
+  WL_TRY(enter());
+  auto fixed = kernel.fixed_shared_bytes();
+  if (!fixed) return std::move(fixed.error());
+  WL_TRY(kernel.allow_shared(profile_.shared_per_block - std::min(*fixed, profile_.shared_per_block)));
+  int grid = 0, block = 0;
+  shared_of_block = &dynamic_shared;
+  const Status status = driver_.best_block(
+      &grid, &block, kernel.handle(), [](int size) { return (*shared_of_block)(static_cast<std::uint32_t>(size)); }, 0,
+      static_cast<int>(limit));
+  shared_of_block = nullptr;
+  WL_TRY(checked(status, "the best block of kernel " + kernel.name()));
+  return std::optional(BlockChoice{static_cast<std::uint32_t>(grid), static_cast<std::uint32_t>(block)});
 }
 
 Result<void> CudaDevice::synchronize() {
@@ -389,21 +311,23 @@ Result<void> CudaDevice::reset() {
     const std::lock_guard lock(memory_mutex_);
     allocations_.clear();
     reserved_.clear();
+    managed_.clear();
   }
   // The context is the same object afterwards; what was made in it is gone.
   ContextHandle* context = nullptr;
-  StreamHandle* stream = nullptr;
   Status status = driver_.reset_context(number_);
   if (status == 0) status = driver_.retain_context(&context, number_);
   if (status == 0) status = driver_.release_context(number_);  // the reset left the first one
   if (status == 0) status = driver_.set_context(context);
-  if (status == 0) status = driver_.stream_create(&stream, kNonBlocking, 0);
   if (status != 0) {
     lost_.store(true, std::memory_order_release);
     return enter();
   }
   context_ = context;
-  stream_ = stream;
+  generation_.fetch_add(1, std::memory_order_acq_rel);
+  auto own = CudaQueue::make(*this, false, 0);
+  if (!own) return std::move(own.error());
+  own_ = std::move(*own);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,10 +67,11 @@ class CudaModule final : public Module {
   [[nodiscard]] CudaDevice& device() const { return device_; }
 
  private:
-  CudaModule(CudaDevice& device, std::shared_ptr<const ptx::Module> text) : device_(device), text_(std::move(text)) {}
+  CudaModule(CudaDevice& device, std::shared_ptr<const ptx::Module> text);
 
   CudaDevice& device_;
   const std::shared_ptr<const ptx::Module> text_;
+  const unsigned generation_;  // a later one has unloaded it
   ModuleHandle* handle_ = nullptr;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<CudaKernel>> kernels_;
@@ -96,8 +98,28 @@ class CudaDevice final : public Device {
   [[nodiscard]] std::size_t free_bytes() const override;
   Result<void> register_host(void* address, std::size_t bytes) override;
   void unregister_host(void* address) override;
+  Result<void*> allocate_managed(std::size_t bytes, bool tracked, Origin origin) override;
+  void release_managed(void* address) override;
+  Result<void> advise(void* address, std::size_t bytes, MemoryAdvice advice, bool host) override;
+  Result<void> prefetch(void* address, std::size_t bytes, bool to_host) override;
+  // Its size only: the driver tells nobody where pages are.
+  [[nodiscard]] std::optional<observe::ManagedFacts> managed_facts(void* address) const override;
   Result<void> copy(void* to, const void* from, std::size_t bytes) override;
   Result<void> fill(void* to, const void* element, std::size_t element_bytes, std::size_t count) override;
+
+  [[nodiscard]] Result<bool> can_access(const Device& peer) const override;
+  Result<void> enable_peer(Device& peer) override;
+  Result<void> disable_peer(Device& peer) override;
+  Result<void> copy_to_peer(Device& peer, void* to, const void* from, std::size_t bytes) override;
+
+  Result<std::uint64_t> create_texture(const TextureSetup& setup) override;
+  void destroy_texture(std::uint64_t handle) override;
+  void destroy_surface(std::uint64_t handle) override;
+  void forget_textures() override;
+  [[nodiscard]] bool has_texel_arrays() const override { return true; }
+  Result<std::uint64_t> allocate_texels(const isa::ref::Image& image) override;
+  void release_texels(std::uint64_t texels) override;
+  Result<void> copy_texels(std::uint64_t texels, const isa::ref::Image& image, const TexelCopy& part) override;
 
   Result<std::shared_ptr<Module>> load(std::string ptx, std::string name) override;
   Result<std::shared_ptr<Module>> load_linked(std::vector<PtxText> texts, std::string name) override;
@@ -105,6 +127,12 @@ class CudaDevice final : public Device {
   Result<void> check_launch(Kernel& kernel, const Launch& launch) override;
   Result<void> run(Kernel& kernel, const Launch& launch) override;
   Result<void> run_checked(Kernel& kernel, const Launch& launch) override;
+  Result<std::optional<std::uint32_t>> resident_blocks(Kernel& kernel, std::uint32_t threads,
+                                                       std::size_t dynamic_shared) override;
+  Result<std::optional<std::uint32_t>> resident_clusters(Kernel& kernel, const Launch& launch) override;
+  Result<std::optional<BlockChoice>> best_block(Kernel& kernel,
+                                                const std::function<std::size_t(std::uint32_t)>& dynamic_shared,
+                                                std::uint32_t limit) override;
   Result<void> synchronize() override;
   Result<void> reset() override;
   Result<std::unique_ptr<Queue>> make_queue(const QueueOptions& options) override;
@@ -116,18 +144,34 @@ class CudaDevice final : public Device {
   Math* math() override { return &math_; }
 
   [[nodiscard]] const Driver& driver() const { return driver_; }
+  [[nodiscard]] DeviceNumber number() const { return number_; }
+  // Counts resets, which end what was made in the context before.
+  [[nodiscard]] unsigned generation() const { return generation_.load(std::memory_order_acquire); }
   // Makes the context that of the calling thread.
   Result<void> enter() const;
   Result<void> checked(Status status, std::string_view what) const;
-  // The stream of the thread's current queue, else the device's own.
-  [[nodiscard]] StreamHandle* here() const;
-  // Waits for what went to the device's own stream.
-  Result<void> finish(const char* what) const;
+  [[nodiscard]] int attribute(DeviceAttribute which) const;
+  // The thread's current queue, else the device's own.
+  [[nodiscard]] CudaQueue& here() const;
+  // Waits for what went to the device's own queue.
+  Result<void> finish(CudaQueue& queue) const;
 
  private:
   CudaDevice(const Driver& driver, DeviceNumber number, isa::GpuProfile profile)
       : driver_(driver), number_(number), profile_(std::move(profile)) {}
+  struct Allocation {
+    std::size_t bytes;
+    Origin origin;
+  };
+  struct Texels {  // one of the two; levels are parts of the second
+    ArrayHandle* array = nullptr;
+    MipmapHandle* mipmap = nullptr;
+  };
+  static std::string named(std::uintptr_t address, const Allocation& block);
+  [[nodiscard]] Diag no_memory(Status status, std::size_t bytes) const;
   Result<void*> take(std::size_t bytes);
+  Result<Texels> texels_of(std::uint64_t number) const;
+  Result<ArrayHandle*> level_of(std::uint64_t number, unsigned level) const;
   Result<void> enqueue(const CudaKernel& kernel, const Launch& launch, StreamHandle* stream) const;
   std::shared_ptr<observe::LaunchLog> launch_log();
 
@@ -135,12 +179,19 @@ class CudaDevice final : public Device {
   const DeviceNumber number_;
   isa::GpuProfile profile_;
   ContextHandle* context_ = nullptr;
-  StreamHandle* stream_ = nullptr;
+  std::unique_ptr<CudaQueue> own_;  // of work that is given no queue
+  std::atomic<unsigned> generation_{1};
   // After an error that CUDA lets no process recover from (cudaErrorIllegalAddress and its like).
   std::atomic<bool> lost_{false};
 
   mutable std::mutex memory_mutex_;
-  std::map<std::uintptr_t, std::size_t> allocations_, reserved_;  // by address
+  std::map<std::uintptr_t, Allocation> allocations_, reserved_;  // by address; the first with managed ones
+  std::map<std::uintptr_t, std::size_t> managed_;
+
+  mutable std::mutex textures_mutex_;
+  std::map<std::uint64_t, Texels> texels_;  // by numbers of our own
+  std::uint64_t next_texels_ = 1;
+  std::set<std::uint64_t> texture_objects_, surface_objects_;
 
   std::atomic<bool> logged_{false};
   std::mutex log_mutex_;

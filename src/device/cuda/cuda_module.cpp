@@ -18,6 +18,14 @@ const std::string& lasting(const std::string& name) {
   return *names.insert(name).first;
 }
 
+// The PTX version that came with a version of CUDA (PTX ISA, "Release Notes"), in which later ones go on by one.
+std::string ptx_of_driver(int version) {
+  const int major = version / 1000, minor = version % 1000 / 10;
+  if (major >= 13) return fmt::format("{}.{}", major - 4, minor);
+  constexpr int kOfCuda12[] = {0, 1, 2, 3, 4, 5, 5, 6, 7, 8};
+  return fmt::format("8.{}", kOfCuda12[std::clamp(minor, 0, 9)]);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<CudaModule>> CudaModule::load(CudaDevice& device, std::shared_ptr<const ptx::Module> text,
@@ -31,12 +39,27 @@ Result<std::shared_ptr<CudaModule>> CudaModule::load(CudaDevice& device, std::sh
       driver_error(device.driver(), status, fmt::format("the driver's compiler does not take {}", module->text_->name));
   d.where = name;
   d.excerpt = log.text;
+  const std::string version = fmt::format("{}.{}", module->text_->version_major, module->text_->version_minor);
+  const std::string& target = module->text_->target;
+  const std::uint32_t sm = device.profile().sm;
+  if (d.id == ErrorId::ptx_version) {
+    const std::string known = ptx_of_driver(device.driver().version);
+    d.what += fmt::format("; the text is PTX {}, and the driver, which is of CUDA {}.{}, reads PTX up to {}", version,
+                          device.driver().version / 1000, device.driver().version % 1000 / 10, known);
+    d.remedy = fmt::format("install a newer driver, or compile for PTX {} or lower", known);
+  } else if (d.id == ErrorId::no_ptx) {
+    d.what += fmt::format("; the text is for {}, and the GPU is sm_{}", target, sm);
+    d.remedy = fmt::format("compile for sm_{} or lower", sm);
+  }
   return d;
 }
 
+CudaModule::CudaModule(CudaDevice& device, std::shared_ptr<const ptx::Module> text)
+    : device_(device), text_(std::move(text)), generation_(device.generation()) {}
+
 CudaModule::~CudaModule() {
   // A context that an error has ended has unloaded it. Its kernels may still be queued.
-  if (handle_ == nullptr || !device_.enter()) return;
+  if (handle_ == nullptr || generation_ != device_.generation() || !device_.enter()) return;
   (void)device_.driver().synchronize();
   (void)device_.driver().module_unload(handle_);
 }

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "device/cuda/cuda_device.hpp"
 
@@ -29,6 +31,8 @@ bool readable(const void* address) {
 
 }  // namespace
 
+CudaMark::CudaMark(const CudaDevice& device) : device_(device), generation_(device.generation()) {}
+
 Result<std::shared_ptr<CudaMark>> CudaMark::make(const CudaDevice& device, StreamHandle* stream) {
   WL_TRY(device.enter());
   std::shared_ptr<CudaMark> mark(new CudaMark(device));
@@ -38,7 +42,8 @@ Result<std::shared_ptr<CudaMark>> CudaMark::make(const CudaDevice& device, Strea
 }
 
 CudaMark::~CudaMark() {
-  if (handle_ != nullptr && device_.enter()) (void)device_.driver().event_destroy(handle_);
+  if (handle_ != nullptr && generation_ == device_.generation() && device_.enter())
+    (void)device_.driver().event_destroy(handle_);
 }
 
 Result<bool> CudaMark::reached() {
@@ -94,8 +99,11 @@ Result<std::unique_ptr<CudaQueue>> CudaQueue::adopt(const CudaDevice& device, st
 
 std::uint64_t CudaQueue::number() const { return reinterpret_cast<std::uintptr_t>(handle_); }
 
+CudaQueue::CudaQueue(const CudaDevice& device, StreamHandle* handle, bool owned)
+    : device_(device), handle_(handle), owned_(owned), generation_(device.generation()) {}
+
 CudaQueue::~CudaQueue() {
-  if (owned_ && device_.enter()) (void)device_.driver().stream_destroy(handle_);
+  if (owned_ && generation_ == device_.generation() && device_.enter()) (void)device_.driver().stream_destroy(handle_);
 }
 
 Result<std::shared_ptr<Mark>> CudaQueue::mark() {
@@ -147,11 +155,24 @@ Result<void> CudaQueue::wait() {
 Result<void> CudaQueue::finished(Status status) {
   if (status == 0) return {};
   Diag d = driver_error(device_.driver(), status, "work on the GPU failed");
-  std::string names;
-  for (const auto& recent : recent_)
-    if (const std::string* name = recent.load(std::memory_order_relaxed); name != nullptr)
-      if (names.find(*name) == std::string::npos) names += (names.empty() ? "" : ", ") + *name;
-  if (!names.empty()) d.where = "the stream's last kernels: " + names;
+  std::array<Launched, 4> recent;
+  while (recent_busy_.test_and_set(std::memory_order_acquire)) {
+  }
+  for (std::size_t i = 0; i < recent.size(); ++i) recent[i] = recent_[(count_ + i) % recent.size()];
+  recent_busy_.clear(std::memory_order_release);
+  // The last one first, each place once.
+  std::vector<std::string> texts;
+  for (std::size_t i = recent.size(); i-- > 0;) {
+    if (recent[i].kernel == nullptr) continue;
+    std::string text = recent[i].kernel->c_str();
+    if (recent[i].site.file != nullptr)
+      text += fmt::format(" (launched at {}:{})", recent[i].site.file, recent[i].site.line);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+  }
+  if (texts.size() == 1)
+    d.where = "kernel " + texts.front();
+  else if (!texts.empty())
+    d.where = fmt::format("one of the stream's last kernels: {}", fmt::join(texts, ", "));
   return d;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "device/cuda/driver.hpp"
+#include "device/device.hpp"
 #include "device/queue.hpp"
 
 namespace warploom::device::cuda {
@@ -24,8 +25,9 @@ class CudaMark final : public Mark {
   [[nodiscard]] EventHandle* handle() const { return handle_; }
 
  private:
-  explicit CudaMark(const CudaDevice& device) : device_(device) {}
+  explicit CudaMark(const CudaDevice& device);
   const CudaDevice& device_;
+  const unsigned generation_;  // a later one has ended the event
   EventHandle* handle_ = nullptr;
 };
 
@@ -47,14 +49,20 @@ class CudaQueue final : public Queue {
 
   [[nodiscard]] StreamHandle* handle() const { return handle_; }
   [[nodiscard]] const CudaDevice& device() const { return device_; }
-  // For messages; the name lives as long as the process.
-  void launched(const std::string& kernel) {
-    recent_[count_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(&kernel, std::memory_order_relaxed);
+  // For messages; names live as long as the process.
+  struct Launched {
+    const std::string* kernel = nullptr;
+    Origin site{};
+  };
+  void launched(const Launched& launch) {
+    while (recent_busy_.test_and_set(std::memory_order_acquire)) {
+    }
+    recent_[count_++ % recent_.size()] = launch;
+    recent_busy_.clear(std::memory_order_release);
   }
 
  private:
-  CudaQueue(const CudaDevice& device, StreamHandle* handle, bool owned)
-      : device_(device), handle_(handle), owned_(owned) {}
+  CudaQueue(const CudaDevice& device, StreamHandle* handle, bool owned);
   // Of what the GPU met while it worked.
   Result<void> finished(Status status);
 
@@ -62,8 +70,10 @@ class CudaQueue final : public Queue {
   StreamHandle* const handle_;
   const bool owned_;
   std::shared_ptr<const std::function<void(Diag)>> report_;
-  std::array<std::atomic<const std::string*>, 4> recent_{};
-  std::atomic<std::size_t> count_{0};
+  const unsigned generation_;
+  std::atomic_flag recent_busy_;  // guards what follows, for the length of a copy
+  std::array<Launched, 4> recent_{};
+  std::size_t count_ = 0;
 };
 
 }  // namespace warploom::device::cuda

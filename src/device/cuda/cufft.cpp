@@ -202,7 +202,7 @@ Result<void> CudaMath::run(const Fourier& call) {
   WL_TRY(need_fourier());
   WL_TRY(device_.enter());
   const bool complex = call.kind == FourierKind::complex, forward = call.kind == FourierKind::real_to_complex;
-  PlanKey key{device_.here(),
+  PlanKey key{device_.here().handle(),
               complex   ? (call.f64 ? kZ2Z : kC2C)
               : forward ? (call.f64 ? kD2Z : kR2C)
                         : (call.f64 ? kZ2D : kC2R),
@@ -222,7 +222,7 @@ Result<void> CudaMath::run(const Fourier& call) {
     if (status != 0) return fft_error(status, "a Fourier transform");
   }
   if (call.scale != 1) WL_TRY(scale(call));
-  return device_.finish("a Fourier transform");
+  return device_.finish(device_.here());
 }
 
 Result<void> CudaMath::scale(const Fourier& call) {

@@ -84,6 +84,12 @@ ErrorId id_of(Status status) {
   }
 }
 
+// After these no call of the process can use the GPU any more (CUDA Driver API, CUresult: "must be terminated and
+// relaunched").
+bool loses_context(Status status) {
+  return status == 700 || status == 702 || status == 710 || (status >= 714 && status <= 719);
+}
+
 std::string remedy_of(ErrorId id) {
   switch (id) {
     case ErrorId::out_of_memory: return "free memory that is no longer needed, or use smaller arrays";
@@ -114,6 +120,10 @@ Diag driver_error(const Driver& driver, Status status, std::string_view what) {
   d.id = id_of(status);
   d.what = fmt::format("{}: {} ({}): {}", what, name, status, text);
   d.remedy = remedy_of(d.id);
+  if (loses_context(status)) {
+    d.remedy += d.remedy.empty() ? "" : "; ";
+    d.remedy += "the GPU's context is lost: every later call of this process on this GPU fails, so start it again";
+  }
   return d;
 }
 

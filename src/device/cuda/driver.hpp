@@ -3,90 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
+#include "device/cuda/driver_types.hpp"
 
 namespace warploom::device::cuda {
-
-// Types of the API (CUDA Driver API, "Data types used by CUDA driver"); handles are opaque pointers.
-using Status = int;  // CUresult
-using DeviceNumber = int;
-using DevicePointer = std::uint64_t;
-struct ContextHandle;
-struct ModuleHandle;
-struct FunctionHandle;
-struct StreamHandle;
-struct LinkHandle;
-struct EventHandle;
-
-// CU_DEVICE_ATTRIBUTE_*.
-enum class DeviceAttribute : int {
-  max_threads_per_block = 1,
-  max_block_x = 2,
-  max_block_y = 3,
-  max_block_z = 4,
-  max_grid_x = 5,
-  max_grid_y = 6,
-  max_grid_z = 7,
-  max_shared_per_block = 8,
-  multiprocessors = 16,
-  max_threads_per_multiprocessor = 39,
-  compute_major = 75,
-  compute_minor = 76,
-  max_shared_per_multiprocessor = 81,
-  max_registers_per_multiprocessor = 82,
-  max_shared_per_block_optin = 97,
-  max_blocks_per_multiprocessor = 106,
-  reserved_shared_per_block = 111,
-};
-
-// CU_FUNC_ATTRIBUTE_*.
-enum class FunctionAttribute : int {
-  shared_bytes = 1,
-  const_bytes = 2,
-  local_bytes = 3,
-  registers = 4,
-  max_dynamic_shared_bytes = 8,
-};
-
-// CUlaunchAttribute, 64 bytes of value.
-struct LaunchAttribute {
-  int id;
-  int padding;
-  union Value {
-    std::byte bytes[64];
-    std::uint32_t cluster[3];
-    int cooperative;
-  } value;
-};
-inline constexpr int kAttributeCooperative = 2, kAttributeCluster = 4;
-
-// CU_STREAM_NON_BLOCKING.
-inline constexpr unsigned kNonBlocking = 1;
-
-// What the driver's compiler and linker say when they fail, and the options that ask for it.
-struct JitLog {
-  JitLog() = default;
-  JitLog(const JitLog&) = delete;
-  JitLog& operator=(const JitLog&) = delete;
-
-  static constexpr unsigned kOptions = 2;
-  char text[8192] = {};
-  int keys[kOptions] = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER and its size
-  void* values[kOptions] = {text, reinterpret_cast<void*>(sizeof text)};
-};
-
-// CUlaunchConfig.
-struct LaunchSettings {
-  std::uint32_t grid[3], block[3];
-  std::uint32_t shared_bytes;
-  StreamHandle* stream;
-  LaunchAttribute* attributes;
-  std::uint32_t attribute_count;
-};
 
 // WL_ENTRY(member, name of the entry point, parameters).
 #define WARPLOOM_CUDA_ENTRIES(WL_ENTRY)                                                                               \
@@ -139,6 +61,29 @@ struct LaunchSettings {
   WL_ENTRY(event_elapsed, "cuEventElapsedTime", (float*, EventHandle*, EventHandle*))                                 \
   WL_ENTRY(stream_destroy, "cuStreamDestroy_v2", (StreamHandle*))                                                     \
   WL_ENTRY(stream_synchronize, "cuStreamSynchronize", (StreamHandle*))                                                \
+  WL_ENTRY(allocate_managed, "cuMemAllocManaged", (DevicePointer*, std::size_t, unsigned))                            \
+  WL_ENTRY(advise, "cuMemAdvise", (DevicePointer, std::size_t, int, DeviceNumber))                                    \
+  WL_ENTRY(prefetch, "cuMemPrefetchAsync", (DevicePointer, std::size_t, DeviceNumber, StreamHandle*))                 \
+  WL_ENTRY(can_access_peer, "cuDeviceCanAccessPeer", (int*, DeviceNumber, DeviceNumber))                              \
+  WL_ENTRY(enable_peer, "cuCtxEnablePeerAccess", (ContextHandle*, unsigned))                                          \
+  WL_ENTRY(disable_peer, "cuCtxDisablePeerAccess", (ContextHandle*))                                                  \
+  WL_ENTRY(copy_peer, "cuMemcpyPeerAsync",                                                                            \
+           (DevicePointer, ContextHandle*, DevicePointer, ContextHandle*, std::size_t, StreamHandle*))                \
+  WL_ENTRY(array_create, "cuArray3DCreate_v2", (ArrayHandle**, const ArrayShape*))                                    \
+  WL_ENTRY(array_destroy, "cuArrayDestroy", (ArrayHandle*))                                                           \
+  WL_ENTRY(mipmap_create, "cuMipmappedArrayCreate", (MipmapHandle**, const ArrayShape*, unsigned))                    \
+  WL_ENTRY(mipmap_level, "cuMipmappedArrayGetLevel", (ArrayHandle**, MipmapHandle*, unsigned))                        \
+  WL_ENTRY(mipmap_destroy, "cuMipmappedArrayDestroy", (MipmapHandle*))                                                \
+  WL_ENTRY(copy_box, "cuMemcpy3DAsync_v2", (const BoxCopy*, StreamHandle*))                                           \
+  WL_ENTRY(texture_create, "cuTexObjectCreate",                                                                       \
+           (std::uint64_t*, const ResourceSetup*, const SamplerSetup*, const void*))                                  \
+  WL_ENTRY(texture_destroy, "cuTexObjectDestroy", (std::uint64_t))                                                    \
+  WL_ENTRY(surface_create, "cuSurfObjectCreate", (std::uint64_t*, const ResourceSetup*))                              \
+  WL_ENTRY(surface_destroy, "cuSurfObjectDestroy", (std::uint64_t))                                                   \
+  WL_ENTRY(resident_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int*, FunctionHandle*, int, std::size_t)) \
+  WL_ENTRY(resident_clusters, "cuOccupancyMaxActiveClusters", (int*, FunctionHandle*, const LaunchSettings*))         \
+  WL_ENTRY(best_block, "cuOccupancyMaxPotentialBlockSize",                                                            \
+           (int*, int*, FunctionHandle*, std::size_t (*)(int), std::size_t, int))                                     \
   WL_ENTRY(error_name, "cuGetErrorName", (Status, const char**))                                                      \
   WL_ENTRY(error_string, "cuGetErrorString", (Status, const char**))
 
