@@ -51,7 +51,25 @@ void register_kernel(nb::module_& m) {
           },
           "block"_a, "smem"_a = 0,
           "Blocks of this size (an int, or a tuple of up to 3) with smem bytes of dynamic shared memory that one "
-          "multiprocessor holds at once.");
+          "multiprocessor holds at once.")
+      .def(
+          "max_potential_block",
+          [](const PyKernel& self, const nb::object& smem, unsigned limit) {
+            BlockChoice best;
+            if (PyCallable_Check(smem.ptr()) != 0) {
+              best = self.kernel->max_potential_block(
+                  [&smem](unsigned block) { return nb::cast<std::size_t>(smem(block)); }, limit);
+            } else {
+              const auto bytes = nb::cast<std::uint32_t>(smem);
+              const WithoutGil unlocked;
+              best = self.kernel->max_potential_block(bytes, limit);
+            }
+            return nb::make_tuple(best.grid, best.block);
+          },
+          "smem"_a = 0, "limit"_a = 0,
+          "(grid, block): the block with most threads resident, and the grid that fills the device with it. smem: "
+          "bytes "
+          "of dynamic shared memory, or a function of the block's threads (cuOccupancyMaxPotentialBlockSize).");
   nb::class_<PyModule>(m, "Module", "Loaded PTX.")
       .def(
           "kernel",

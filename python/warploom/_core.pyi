@@ -501,6 +501,8 @@ class Kernel:
 
     def max_active_blocks(self, block: Extents, smem: int = 0) -> int:
         """Blocks with smem bytes of dynamic shared memory that one multiprocessor holds at once."""
+    def max_potential_block(self, smem: Union[int, Callable[[int], int]] = 0, limit: int = 0) -> tuple[int, int]:
+        """(grid, block) with most threads resident; smem: bytes, or a function of the block's threads."""
 
 class HostBuffer:
     """Base class: a writable buffer of _buflen_ bytes at _bufptr_, both attributes of the subclass."""

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -108,6 +109,12 @@ LaunchConfig config_of(const Settings& s) {
     if (a.id == 4) config.cluster = Dim3(a.value[0], a.value[1], a.value[2]);
   }
   return config;
+}
+
+// Of a directive of PTX text.
+double number_after(const std::string& text, const char* directive) {
+  const std::size_t at = text.find(directive);
+  return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + std::strlen(directive), nullptr);
 }
 
 // CU_DEVICE_CPU is the host.
@@ -253,6 +260,9 @@ ENTRY cuCtxSynchronize() {
 }
 ENTRY cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* keys, void** values) {
   return answer([&] {
+    const std::string text = static_cast<const char*>(image);
+    if (number_after(text, ".version ") > 9.0) return 222;
+    if (number_after(text, ".target sm_") > 90) return 209;
     try {
       *out = new LoadedModule{world().device.load_ptx(static_cast<const char*>(image), "image"), {}};
     } catch (const Error& error) {

@@ -40,8 +40,10 @@ def host(array):
 def test_sums_on_all_ranks(members, dtype):
     a, b = np.arange(100).astype(dtype), np.full(100, 3, dtype)
     parts = arrays(a, b)
-    with collectives.group():
-        sums = [m.all_reduce(p) for m, p in zip(members, parts)]
+    # [all_reduce]
+    with collectives.group():  # one thread calls for several ranks
+        sums = [member.all_reduce(part) for member, part in zip(members, parts)]
+    # [/all_reduce]
     for one in sums:
         np.testing.assert_array_equal(host(one), a + b)
     assert [m.rank for m in members] == [0, 1] and members[0].size == 2

@@ -10,6 +10,9 @@ from ._memory import MemoryPointer
 
 def max_potential_block_size(context, kernel, b2d_func, memsize: int, limit: int) -> Tuple[int, int]:
     """The block size with most resident threads, largest first among equals (cuOccupancyMaxPotentialBlockSize)."""
+    if context.device.is_hardware:
+        return call("cuOccupancyMaxPotentialBlockSize", kernel.max_potential_block,
+                    b2d_func if callable(b2d_func) else memsize, limit)
     properties = context.device.properties
     largest = kernel.attributes()["max_threads_per_block"]
     if limit:
