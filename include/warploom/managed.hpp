@@ -31,6 +31,13 @@ enum class MemoryAdvice {
 /// A side of managed memory: CU_DEVICE_CPU, or the device that it was made on.
 enum class MemoryLocation { host, device };
 
+/// Whose work uses managed memory (CU_MEM_ATTACH_*).
+enum class MemoryAttachment {
+  global = 1,  ///< any stream of any device
+  host = 2,    ///< the host only
+  single = 4,  ///< the stream that it was attached with
+};
+
 struct ManagedOptions {
   /// cuMemAllocManaged's flag: any stream of any device may use it, or the host's until it is attached. Both can here.
   bool attach_global = true;
@@ -78,6 +85,11 @@ class WARPLOOM_API ManagedMemory {
   /// Moves pages in the order of the stream (cuMemPrefetchAsync). Throws as advise() does.
   void prefetch(const Stream& stream, MemoryLocation to, std::size_t offset, std::size_t bytes) const;
   void prefetch(const Stream& stream, MemoryLocation to) const;
+
+  /// Says whose work uses the memory from here on in the order of the stream (cuStreamAttachMemAsync): a hint with
+  /// which older GPUs move less. Nothing is refused because of it. Throws invalid_value for `single` on a default
+  /// stream, and for another number.
+  void attach(const Stream& stream, MemoryAttachment how) const;
 
   [[nodiscard]] ManagedStatistics statistics() const;
 

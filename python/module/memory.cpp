@@ -118,6 +118,13 @@ void register_memory(nb::module_& m) {
            "Advice (CU_MEM_ADVISE_*) on a part of managed memory, for the host or the device (cuMemAdvise).")
       .def("prefetch", &prefetch, "host"_a, "offset"_a, "nbytes"_a, "stream"_a,
            "Moves pages of managed memory to the host or the device, in the order of the stream (cuMemPrefetchAsync).")
+      .def(
+          "attach",
+          [](const PyMemory& self, int how, const PyStream& stream) {
+            managed(self).attach(*stream.stream, static_cast<MemoryAttachment>(how));
+          },
+          "how"_a, "stream"_a,
+          "Whose work uses managed memory: CU_MEM_ATTACH_*, in the order of the stream (cuStreamAttachMemAsync).")
       .def("pages", &pages, "Where the pages of managed memory are, and how they got there: counts by name.")
       .def("__repr__", [](const PyMemory& self) {
         return nb::str("<Memory of {} bytes at {:#x}>").format(self.size, self.address);

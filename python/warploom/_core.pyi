@@ -300,6 +300,9 @@ class Memory:
     def prefetch(self, host: bool, offset: int, nbytes: int, stream: Stream) -> None:
         """Moves pages of managed memory to the host or the device, in the order of the stream (cuMemPrefetchAsync)."""
 
+    def attach(self, how: int, stream: Stream) -> None:
+        """Whose work uses managed memory: CU_MEM_ATTACH_*, in the order of the stream (cuStreamAttachMemAsync)."""
+
     def pages(self) -> dict[str, int]:
         """Where the pages of managed memory are, and how they got there: counts by name."""
 
@@ -654,7 +657,9 @@ class Communicator:
     def rank(self) -> int: ...
     @property
     def ranks(self) -> int: ...
-    def run(self, kind: str, src: int, dst: int, count: int, dtype: str, op: str, peer: int, stream: Stream) -> None: ...
+    def run(
+        self, kind: str, src: int, dst: int, count: int, dtype: str, op: str, peer: int, stream: Stream
+    ) -> None: ...
 
 
 class CollectiveGroup:

@@ -1,55 +1,38 @@
 """Collectives over several devices: sums, copies to all, parts of all and messages, in the order of streams.
 
-Each device is one rank of a group. On GPUs NCCL does the work (package ``nvidia-nccl-cu13``, or ``libnccl.so.2``, or the
-file that WARPLOOM_NCCL names); CPU devices (WARPLOOM_DEVICES=2) form groups inside one process. Every rank asks for the
-same operations with the same sizes and types in the same order. (NCCL documentation, "Collective Communication
+Each device is one rank of a group. On GPUs NCCL does the work (package ``nvidia-nccl-cu13``, or ``libnccl.so.2``, or
+the file that WARPLOOM_NCCL names); CPU devices (WARPLOOM_DEVICES=2) form groups inside one process. Every rank asks for
+the same operations with the same sizes and types in the same order. (NCCL documentation, "Collective Communication
 Functions".)
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
 from typing import Any, Iterator, List, Optional, Sequence
 
 import numpy as np
 
 from warploom import _core
-from warploom.cuda import as_cuda_array, device_array, gpus, is_cuda_array
-from warploom.cuda.cudadrv import devicearray, devices
+from warploom._math import device_array_of, find_libraries
+from warploom.cuda import device_array, gpus
+from warploom.cuda.cudadrv import devices
 from warploom.cuda.cudadrv._streams import core_stream
 
 __all__ = ["Communicator", "create_all", "group", "unique_id"]
 
 
-def _find_nccl() -> None:
-    """Has NCCL found in the folder of its wheel, unless a file is named."""
-    for path in sys.path:
-        file = os.path.join(path, "nvidia", "nccl", "lib", "libnccl.so.2")
-        if os.path.isfile(file):
-            os.environ.setdefault("WARPLOOM_NCCL", file)
-
-
-def _array(obj: Any, context: Any, what: str) -> Any:
-    if not isinstance(obj, devicearray.DeviceNDArray):
-        if not is_cuda_array(obj):
-            raise TypeError("%s is no array in device memory but %s: copy it there with cuda.to_device"
-                            % (what, type(obj).__name__))
-        obj = as_cuda_array(obj)
-    owner = getattr(getattr(obj, "gpu_data", None), "context", context)
-    if owner is not None and owner.device.id != context.device.id:
-        raise ValueError("%s is in memory of device %d, and the communicator is of device %d"
-                         % (what, owner.device.id, context.device.id))
-    if not obj.flags["C_CONTIGUOUS"]:
+def _array(obj: Any, what: str) -> Any:
+    array = device_array_of(obj, what)
+    if not array.flags["C_CONTIGUOUS"]:
         raise ValueError("%s is not contiguous: copy it first" % what)
-    return obj
+    return array
 
 
-def _result(obj: Any, context: Any, shape: tuple, dtype: Any) -> Any:
+def _result(obj: Any, shape: tuple, dtype: Any) -> Any:
     if obj is None:
         return device_array(shape, dtype)
-    array = _array(obj, context, "the result")
+    array = _array(obj, "the result")
     if array.dtype != dtype:
         raise TypeError("the result has elements of type %s, and %s is needed" % (array.dtype, dtype))
     if array.size != int(np.prod(shape)):
@@ -63,14 +46,14 @@ class Communicator:
     ``Communicator(id, size, rank)`` joins the group that ``unique_id()`` named, on the current device, and returns when
     all ranks have joined: each needs a thread or a process of its own. :func:`create_all` makes all ranks at once.
 
-    Calls return at once, in the order of ``stream`` (0: the device's default stream); arrays must stay until it has passed
-    them. They are contiguous device arrays of the communicator's device, or objects with ``__cuda_array_interface__``:
-    TypeError or ValueError otherwise. A result that is not given is made, and returned; it may be the input itself.
-    ``op``: "sum", "product", "max", "min" or "average".
+    Calls return at once, in the order of ``stream`` (0: the device's default stream); arrays must stay until it has
+    passed them. They are contiguous device arrays of the communicator's device, or objects with
+    ``__cuda_array_interface__``: TypeError or ValueError otherwise. A result that is not given is made, and returned;
+    it may be the input itself. ``op``: "sum", "product", "max", "min" or "average".
     """
 
     def __init__(self, id: bytes, size: int, rank: int) -> None:
-        _find_nccl()
+        find_libraries()
         context = devices.get_context()
         self._set(context, _core.Communicator.join(context._core_device, id, size, rank))
 
@@ -96,17 +79,17 @@ class Communicator:
     def all_reduce(self, array: Any, out: Any = None, op: str = "sum", stream: Any = 0) -> Any:
         """All ranks' arrays combined, on all ranks (ncclAllReduce)."""
         with self.device:
-            array = _array(array, self._context, "the array")
-            out = _result(out, self._context, array.shape, array.dtype)
+            array = _array(array, "the array")
+            out = _result(out, array.shape, array.dtype)
             self._run("all_reduce", array, out, array.size, op, 0, stream)
         return out
 
     def reduce(self, array: Any, out: Any = None, op: str = "sum", root: int = 0, stream: Any = 0) -> Any:
         """The same on rank ``root`` only; elsewhere the result is None (ncclReduce)."""
         with self.device:
-            array = _array(array, self._context, "the array")
+            array = _array(array, "the array")
             if self.rank == root:
-                out = _result(out, self._context, array.shape, array.dtype)
+                out = _result(out, array.shape, array.dtype)
             else:
                 out = None
             self._run("reduce", array, out, array.size, op, root, stream)
@@ -115,38 +98,38 @@ class Communicator:
     def broadcast(self, array: Any, root: int = 0, stream: Any = 0) -> Any:
         """Copies the array of rank ``root`` over those of all others (ncclBroadcast)."""
         with self.device:
-            array = _array(array, self._context, "the array")
+            array = _array(array, "the array")
             self._run("broadcast", array, array, array.size, "sum", root, stream)
         return array
 
     def all_gather(self, array: Any, out: Any = None, stream: Any = 0) -> Any:
         """The arrays of all ranks along a new first axis, on all ranks (ncclAllGather)."""
         with self.device:
-            array = _array(array, self._context, "the array")
-            out = _result(out, self._context, (self.size,) + array.shape, array.dtype)
+            array = _array(array, "the array")
+            out = _result(out, (self.size,) + array.shape, array.dtype)
             self._run("all_gather", array, out, array.size, "sum", 0, stream)
         return out
 
     def reduce_scatter(self, array: Any, out: Any = None, op: str = "sum", stream: Any = 0) -> Any:
         """Of the combined arrays, whose first axis divides by ``size``, this rank's part (ncclReduceScatter)."""
         with self.device:
-            array = _array(array, self._context, "the array")
+            array = _array(array, "the array")
             if not array.shape or array.shape[0] % self.size:
                 raise ValueError("the first axis does not divide into %d parts" % self.size)
-            out = _result(out, self._context, (array.shape[0] // self.size,) + array.shape[1:], array.dtype)
+            out = _result(out, (array.shape[0] // self.size,) + array.shape[1:], array.dtype)
             self._run("reduce_scatter", array, out, out.size, op, 0, stream)
         return out
 
     def send(self, array: Any, peer: int, stream: Any = 0) -> None:
         """A message to rank ``peer``, which receives as many elements of the same type (ncclSend)."""
         with self.device:
-            array = _array(array, self._context, "the array")
+            array = _array(array, "the array")
             self._run("send", array, None, array.size, "sum", peer, stream)
 
     def receive(self, out: Any, peer: int, stream: Any = 0) -> Any:
         """Fills ``out`` with what rank ``peer`` sends (ncclRecv)."""
         with self.device:
-            out = _array(out, self._context, "the result")
+            out = _array(out, "the result")
             self._run("receive", None, out, out.size, "sum", peer, stream)
         return out
 
@@ -164,13 +147,13 @@ class Communicator:
 
 def unique_id() -> bytes:
     """128 bytes that name a new group: make them on one rank, and hand them to the others (ncclGetUniqueId)."""
-    _find_nccl()
+    find_libraries()
     return _core.Communicator.unique_id(devices.get_context()._core_device)
 
 
 def create_all(members: Optional[Sequence[Any]] = None) -> List[Communicator]:
     """All ranks of a group in this process, in the order of ``members`` (``cuda.gpus`` or their numbers; None: all)."""
-    _find_nccl()
+    find_libraries()
     numbers = [getattr(one, "id", one) for one in (gpus if members is None else members)]
     contexts = [gpus[number]._device.get_primary_context() for number in numbers]
     out = []
@@ -183,9 +166,9 @@ def create_all(members: Optional[Sequence[Any]] = None) -> List[Communicator]:
 
 @contextlib.contextmanager
 def group() -> Iterator[None]:
-    """Collectives that begin together at the block's end: needed where one thread calls for several ranks, and for a send
-    and a receive that wait for each other (ncclGroupStart, ncclGroupEnd)."""
-    _find_nccl()
+    """Collectives that begin together at the block's end: needed where one thread calls for several ranks, and for a
+    send and a receive that wait for each other (ncclGroupStart, ncclGroupEnd)."""
+    find_libraries()
     native = _core.CollectiveGroup(devices.get_context()._core_device)
     try:
         yield

@@ -108,6 +108,19 @@ void ManagedMemory::prefetch(const Stream& stream, MemoryLocation to) const {
   prefetch(stream, to, 0, state_->bytes);
 }
 
+void ManagedMemory::attach(const Stream& stream, MemoryAttachment how) const {
+  runtime::Context& context = context_of(state_);
+  const auto& queue = api::queue_of(stream, *state_->device);
+  if (how != MemoryAttachment::global && how != MemoryAttachment::host && how != MemoryAttachment::single)
+    api::fail(ErrorId::invalid_value, "there is no such attachment", "use MemoryAttachment");
+  if (how == MemoryAttachment::single && context.is_legacy(queue))
+    api::fail(ErrorId::invalid_value, "memory is attached to a default stream, which all others wait for",
+              "attach it to a stream of its own");
+  api::checked(context.submit(queue, [&device = context.device(), at = state_->address, how] {
+    return device.attach(at, static_cast<device::Attachment>(how));
+  }));
+}
+
 ManagedStatistics ManagedMemory::statistics() const {
   const auto facts = context_of(state_).device().managed_facts(state_->address);
   if (!facts) api::fail_before_reset("the managed memory");

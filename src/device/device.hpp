@@ -72,6 +72,9 @@ enum class MemoryAdvice : std::uint8_t {
   unset_accessed_by,
 };
 
+// Whose work uses managed memory (CU_MEM_ATTACH_*).
+enum class Attachment : std::uint8_t { global = 1, host = 2, single = 4 };
+
 // Where a program asked for memory, for messages; the text lives for ever. Empty: not known.
 struct Origin {
   const char* file = nullptr;
@@ -159,6 +162,11 @@ class Device {
   virtual Result<void> prefetch(void* address, std::size_t bytes, bool to_host) {
     (void)address, (void)bytes, (void)to_host;
     return no_managed_memory();
+  }
+  // Whose work uses the managed allocation that starts at the address, in the order of the current queue. A hint.
+  virtual Result<void> attach(void* address, Attachment how) {
+    (void)address, (void)how;
+    return {};
   }
   // Of the managed allocation that starts at the address.
   [[nodiscard]] virtual std::optional<observe::ManagedFacts> managed_facts(void* address) const {

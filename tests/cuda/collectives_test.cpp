@@ -212,7 +212,8 @@ TEST(CollectivesOfOne, GiveWhatTheyGet) {
 TEST(CollectivesOfOne, NeedNccl) {
   if (on_gpu()) GTEST_SKIP() << "NCCL may be there";
   setenv("WARPLOOM_CUDA_DRIVER", STAND_IN_DRIVER, 1);
-  // In a process of its own, since a library is found once.
+  // In a process that starts anew, since a library is found once.
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
         setenv("WARPLOOM_NCCL", "/nowhere/libnccl.so.2", 1);

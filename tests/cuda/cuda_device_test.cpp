@@ -380,6 +380,14 @@ TEST_F(Cuda, ManagedMemoryIsSharedWithTheHost) {
   memory.prefetch(stream, MemoryLocation::host);
   stream.synchronize();
   EXPECT_EQ(std::vector<float>(values, values + 4096), times(counted(4096), 2));
+  memory.attach(stream, MemoryAttachment::single);
+  module.kernel("scale").launch({.grid = 16, .block = 256, .stream = stream}, values, 4096);
+  memory.attach(stream, MemoryAttachment::global);
+  stream.synchronize();
+  EXPECT_EQ(values[4095], 4095 * 4);
+  for (int i = 0; i < 4096; ++i) values[i] /= 2;
+  EXPECT_EQ(id_of([&] { memory.attach(device.legacy_stream(), MemoryAttachment::single); }), error_id::invalid_value);
+  EXPECT_EQ(id_of([&] { memory.attach(stream, static_cast<MemoryAttachment>(3)); }), error_id::invalid_value);
   // Copies know it, and its bounds.
   DeviceArray<float> copied(device, 4096);
   copy(device, copied.data(), values, 4096 * sizeof(float));

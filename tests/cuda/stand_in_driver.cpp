@@ -474,6 +474,15 @@ ENTRY cuMemPrefetchAsync(std::uint64_t address, std::size_t bytes, int device, S
     return 0;
   });
 }
+ENTRY cuStreamAttachMemAsync(Stream* stream, std::uint64_t address, std::size_t bytes, unsigned flags) {
+  return answer([&] {
+    std::size_t offset = 0;
+    const ManagedMemory* memory = managed_at(address, offset);
+    if (memory == nullptr || offset != 0 || (bytes != 0 && bytes != memory->bytes())) return 1;
+    memory->attach(of(stream), static_cast<MemoryAttachment>(flags));
+    return 0;
+  });
+}
 ENTRY cuDeviceCanAccessPeer(int* possible, int device, int peer) {
   *possible = device != peer ? 1 : 0;
   return 0;

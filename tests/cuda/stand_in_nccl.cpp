@@ -60,6 +60,7 @@ struct Comm {
 };
 
 struct Operation {
+  void* context;  // which is that of the communicator's device
   void* stream;
   std::function<void()> run;
 };
@@ -69,23 +70,44 @@ thread_local std::vector<Operation> collected;
 std::mutex groups_mutex;
 std::map<Id, std::shared_ptr<Group>> groups;
 
-Result begin(const Operation& operation) {
-  using HostFunction = int (*)(void*, void (*)(void*), void*);
-  static const auto host_function = [] {
-    void* driver = dlopen(std::getenv("WARPLOOM_CUDA_DRIVER"), RTLD_NOW);
-    return reinterpret_cast<HostFunction>(driver == nullptr ? nullptr : dlsym(driver, "cuLaunchHostFunc"));
+struct Driver {
+  int (*host_function)(void*, void (*)(void*), void*) = nullptr;
+  int (*get_context)(void**) = nullptr;
+  int (*set_context)(void*) = nullptr;
+};
+
+const Driver& driver() {
+  static const Driver loaded = [] {
+    Driver out;
+    void* library = dlopen(std::getenv("WARPLOOM_CUDA_DRIVER"), RTLD_NOW);
+    if (library == nullptr) std::abort();
+    out.host_function = reinterpret_cast<decltype(out.host_function)>(dlsym(library, "cuLaunchHostFunc"));
+    out.get_context = reinterpret_cast<decltype(out.get_context)>(dlsym(library, "cuCtxGetCurrent"));
+    out.set_context = reinterpret_cast<decltype(out.set_context)>(dlsym(library, "cuCtxSetCurrent"));
+    return out;
   }();
-  if (host_function == nullptr) return invalid_usage;
+  return loaded;
+}
+
+Result begin(const Operation& operation) {
   const auto call = [](void* data) {
     const std::unique_ptr<std::function<void()>> mine(static_cast<std::function<void()>*>(data));
     (*mine)();
   };
-  return host_function(operation.stream, call, new std::function<void()>(operation.run)) == 0 ? success : invalid_usage;
+  // Default streams are those of the current context.
+  void* before = nullptr;
+  driver().get_context(&before);
+  driver().set_context(operation.context);
+  const int status = driver().host_function(operation.stream, call, new std::function<void()>(operation.run));
+  driver().set_context(before);
+  return status == 0 ? success : invalid_usage;
 }
 
 Result add(void* stream, std::function<void()> run) {
-  if (depth == 0) return begin({stream, std::move(run)});
-  collected.push_back({stream, std::move(run)});
+  Operation operation{nullptr, stream, std::move(run)};
+  driver().get_context(&operation.context);
+  if (depth == 0) return begin(operation);
+  collected.push_back(std::move(operation));
   return success;
 }
 

@@ -221,7 +221,8 @@ def random_kernels(options, rows, _pool):
         runner = os.path.join(SOURCE, "tests", "device", "random_kernels", "run_on_gpu.py")
         done = run([sys.executable, runner, folder, folder], os.environ, 1800)
         good = done.returncode == 0 and ", 0 differ" in done.stdout
-        comparison.add("%d kernels on the GPU" % options.random, 0 if good else None, (done.stdout + done.stderr)[-1500:])
+        comparison.add("%d kernels on the GPU" % options.random, 0 if good else None,
+                       (done.stdout + done.stderr)[-1500:])
     return comparison
 
 
@@ -261,7 +262,8 @@ def write(comparisons, options):
     name = gpu.stdout.strip().splitlines()[0] if gpu.returncode == 0 and gpu.stdout.strip() else options.device
     lines = ["# Both devices agree", "",
              "Written by `python3 tests/gpu/agree.py build --write` on %s (%s)." % (datetime.date.today(), name), "",
-             "| part | same bits, or passes on both | within a bound | differ | not compared |", "|---|---|---|---|---|"]
+             "| part | same bits, or passes on both | within a bound | differ | not compared |",
+             "|---|---|---|---|---|"]
     for one in comparisons:
         s = one.summary()
         lines.append("| %s | %d | %d | %d | %d |" % tuple(s.values()))
@@ -297,7 +299,8 @@ def main():
             comparisons.append(comparison)
             for test, text in comparison.wrong:
                 print("--- %s: %s differs: %s" % (name, test, text))
-            print("%s: %s" % (name, ", ".join("%d %s" % (v, k) for k, v in comparison.summary().items() if k != "part")))
+            counts = [(v, k) for k, v in comparison.summary().items() if k != "part"]
+            print("%s: %s" % (name, ", ".join("%d %s" % one for one in counts)))
     if options.write or options.out:
         write(comparisons, options)
     sys.exit(1 if any(c.wrong for c in comparisons) else 0)

@@ -379,6 +379,21 @@ def test_managed_arrays_take_advice_and_are_prefetched():
             call()
 
 
+def test_managed_arrays_are_attached():
+    array = cuda.managed_array(64, np.float32)
+    stream = cuda.stream()
+    array.attach("single", stream)
+    array.attach("host", stream)
+    array.attach()
+    cuda.synchronize()
+    array[:] = 2
+    assert array.copy_to_host().sum() == 128
+    with pytest.raises(ValueError, match="global, host, single"):
+        array.attach("mine")
+    with pytest.raises(CudaAPIError, match="default stream"):
+        array.attach("single", cuda.legacy_default_stream())
+
+
 # Several devices.
 
 PEERS = """

@@ -102,6 +102,7 @@ class CudaDevice final : public Device {
   void release_managed(void* address) override;
   Result<void> advise(void* address, std::size_t bytes, MemoryAdvice advice, bool host) override;
   Result<void> prefetch(void* address, std::size_t bytes, bool to_host) override;
+  Result<void> attach(void* address, Attachment how) override;
   // Its size only: the driver tells nobody where pages are.
   [[nodiscard]] std::optional<observe::ManagedFacts> managed_facts(void* address) const override;
   Result<void> copy(void* to, const void* from, std::size_t bytes) override;

@@ -20,7 +20,7 @@ DevicePointer pointer_of(const void* address) { return reinterpret_cast<DevicePo
 
 std::string CudaDevice::named(std::uintptr_t address, const Allocation& block) {
   std::string out = fmt::format("{} bytes at {:#x}", block.bytes, address);
-  if (block.origin.file != nullptr) out += fmt::format(" (made at {}:{})", block.origin.file, block.origin.line);
+  if (block.origin.file != nullptr) out += fmt::format(" made at {}:{}", block.origin.file, block.origin.line);
   return out;
 }
 
@@ -219,6 +219,14 @@ Result<void> CudaDevice::prefetch(void* address, std::size_t bytes, bool to_host
   CudaQueue& queue = here();
   WL_TRY(checked(driver_.prefetch(pointer_of(address), bytes, to_host ? kHostSide : number_, queue.handle()),
                  "a prefetch of managed memory"));
+  return finish(queue);
+}
+
+Result<void> CudaDevice::attach(void* address, Attachment how) {
+  WL_TRY(enter());
+  CudaQueue& queue = here();
+  WL_TRY(checked(driver_.attach(queue.handle(), pointer_of(address), 0, static_cast<unsigned>(how)),
+                 "managed memory cannot be attached"));
   return finish(queue);
 }
 

@@ -64,6 +64,7 @@ namespace warploom::device::cuda {
   WL_ENTRY(allocate_managed, "cuMemAllocManaged", (DevicePointer*, std::size_t, unsigned))                            \
   WL_ENTRY(advise, "cuMemAdvise", (DevicePointer, std::size_t, int, DeviceNumber))                                    \
   WL_ENTRY(prefetch, "cuMemPrefetchAsync", (DevicePointer, std::size_t, DeviceNumber, StreamHandle*))                 \
+  WL_ENTRY(attach, "cuStreamAttachMemAsync", (StreamHandle*, DevicePointer, std::size_t, unsigned))                   \
   WL_ENTRY(can_access_peer, "cuDeviceCanAccessPeer", (int*, DeviceNumber, DeviceNumber))                              \
   WL_ENTRY(enable_peer, "cuCtxEnablePeerAccess", (ContextHandle*, unsigned))                                          \
   WL_ENTRY(disable_peer, "cuCtxDisablePeerAccess", (ContextHandle*))                                                  \

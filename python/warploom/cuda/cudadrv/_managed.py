@@ -38,6 +38,15 @@ class ManagedPages:
         context = devices.get_context()
         self.gpu_data.prefetch(host, core_stream(self._default_stream(stream), context), offset, size)
 
+    def attach(self, how: str = "global", stream=0) -> None:
+        """Says whose work uses the array from here on (cuStreamAttachMemAsync): "global", "host", or "single" for that
+        of the stream. A hint; ValueError for another text, CudaAPIError 1 for "single" on a default stream."""
+        known = {"global": 1, "host": 2, "single": 4}
+        if how not in known:
+            raise ValueError("memory is attached as one of %s, not %r" % (", ".join(known), how))
+        context = devices.get_context()
+        self.gpu_data.attach(known[how], core_stream(self._default_stream(stream), context))
+
     def pages(self) -> dict:
         """Pages of the whole allocation by where they are and how they got there: docs/guide/memory.md."""
         return self.gpu_data.pages()

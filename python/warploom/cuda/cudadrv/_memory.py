@@ -196,6 +196,10 @@ class ManagedMemory(MappedMemory):
         size = self.size - offset if nbytes is None else nbytes
         call("cuMemAdvise", self._managed().advise, advice, host, offset, size)
 
+    def attach(self, how: int, stream: "_core.Stream") -> None:
+        """cuStreamAttachMemAsync: ``how`` is one of CU_MEM_ATTACH_*, 1, 2 or 4."""
+        call("cuStreamAttachMemAsync", self._managed().attach, how, stream)
+
     def prefetch(self, host: bool, stream: "_core.Stream", offset: int = 0, nbytes: Optional[int] = None) -> None:
         """cuMemPrefetchAsync for a part of this memory, in the order of the native ``stream``."""
         call("cuMemPrefetchAsync", self._managed().prefetch, host, offset,
