@@ -31,7 +31,7 @@ class PyGroup {
 
 nb::bytes unique_id(const PyDevice& device) {
   const CommunicatorId id = Communicator::unique_id(device.device());
-  return {reinterpret_cast<const char*>(id.data()), id.size()};
+  return nb::bytes(reinterpret_cast<const char*>(id.data()), id.size());
 }
 
 PyCommunicator join(const PyDevice& device, const nb::bytes& id, int ranks, int rank) {
