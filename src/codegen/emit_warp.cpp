@@ -156,7 +156,6 @@ Result<void> Emitter::emit_warp(const Inst& inst) {
       case Op::redux: {
         // Rare and irregular: a native function over 32 values.
         const Type type = p.type();
-        const bool is64 = isa::bits(type) == 64;
         Value* a = operand(inst, 1, type, true);
         if (a->getType()->getScalarType()->isFloatingPointTy()) a = to_bits(a, type);
         Value* in = spill(b_.CreateZExt(a, wide(b_.getInt64Ty())), "values");
@@ -173,19 +172,9 @@ Result<void> Emitter::emit_warp(const Inst& inst) {
             write(inst, p.operands[0].pair, to_lane_bits(b_.CreateLoad(b_.getInt32Ty(), all)), Type::pred);
           return;
         }
-        if (is64 || isa::is_float(type)) {
-          failed = unsupported(inst, "this reduction is not supported yet");
-          return;
-        }
-        const int kind = p.has(Mod::add)    ? 0
-                         : p.has(Mod::min)  ? 1
-                         : p.has(Mod::max)  ? 2
-                         : p.has(Mod::and_) ? 3
-                         : p.has(Mod::or_)  ? 4
-                                            : 5;
+        const std::uint32_t kind = ptx::redux_kind(p);
         call_host("warploom_redux", b_.getVoidTy(),
-                  {in, members, mask_or_all(lanes), b_.getInt32(static_cast<std::uint32_t>(kind)),
-                   b_.getInt32(isa::is_signed(type) ? 1 : 0), out});
+                  {in, members, mask_or_all(lanes), b_.getInt32(kind & 0xff), b_.getInt32(kind >> 8), out});
         Value* r = b_.CreateLoad(wide(b_.getInt32Ty()), out);
         const ir::ValueId d = p.operands[0].reg;
         if (!shape(d).varying()) {

@@ -318,7 +318,12 @@ Result<void> Emitter::emit_pure_instruction(const Inst& inst) {
       results = k + 1;
       if (!ir::is_source(p, k)) continue;
     }
-    in.push_back(operand(inst, k, !scalar));
+    if (p.operands[k].kind != Operand::Kind::vector) {
+      in.push_back(operand(inst, k, !scalar));
+      continue;
+    }
+    for (const Operand& element : p.operands[k].elements)
+      in.push_back(operand(inst, element, -1, ptx::operand_type(p, k), !scalar));
   }
   if (carry_in) in.push_back(b_.CreateLoad(wide(b_.getInt1Ty()), carry_));
   OpEnv env{b_, scalar ? 1U : lanes_};

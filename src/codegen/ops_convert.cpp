@@ -207,11 +207,54 @@ std::string fp8_name(const Emit& e, const char* op, Type t) {
          (t == Type::e4m3x2 ? ".e4m3" : ".e5m2");
 }
 
+// "e2m1" of e2m1x2 and e2m1x4; empty for other types.
+std::string narrow_name(Type t) {
+  switch (t) {
+    case Type::e2m1x2:
+    case Type::e2m1x4: return "e2m1";
+    case Type::e2m3x2:
+    case Type::e2m3x4: return "e2m3";
+    case Type::e3m2x2:
+    case Type::e3m2x4: return "e3m2";
+    case Type::e4m3x4: return "e4m3";
+    case Type::e5m2x4: return "e5m2";
+    default: return {};
+  }
+}
+
+// Formats of 4 and 6 bits, powers of two, and stochastic rounding.
+bool convert_rare(Emit& e, Type to, Type from) {
+  const std::string relu = e.has(Mod::relu) ? ".relu" : "", finite = e.has(Mod::satfinite) ? ".finite" : "";
+  const unsigned bits = isa::bits(to);
+  const std::string prefix = "warploom.ref.";
+  if (e.has(Mod::rs) && e.in.size() == 5) {
+    const auto two = [&](Value* upper, Value* lower) {
+      return e.b.CreateOr(e.b.CreateShl(e.resize(e.to_bits(upper), 64), 32), e.resize(e.to_bits(lower), 64));
+    };
+    return e.done(call_host(e, prefix + "narrow_four" + relu + "." + narrow_name(to),
+                            {two(e.in[0], e.in[1]), two(e.in[2], e.in[3]), e.in[4]}, bits));
+  }
+  if (e.has(Mod::rs))
+    return e.done(call_host(e, prefix + "stochastic" + relu + finite + (to == Type::f16x2 ? ".f16x2" : ".bf16x2"),
+                            {e.in[0], e.in[1], e.in[2]}, bits));
+  const std::string mode = std::string(e.has(Mod::rp) ? ".rp" : ".rz") + finite;
+  if (from == Type::ue8m0x2) return e.done(call_host(e, prefix + "from_ue8m0", {e.in[0]}, bits));
+  if (to == Type::ue8m0x2 && from == Type::f32)
+    return e.done(call_host(e, prefix + "ue8m0_f32" + mode, {e.in[0], e.in[1]}, bits));
+  if (to == Type::ue8m0x2) return e.done(call_host(e, prefix + "ue8m0_bf16" + mode, {e.in[0]}, bits));
+  if (from == Type::f32)
+    return e.done(call_host(e, prefix + "narrow_pair" + relu + "." + narrow_name(to), {e.in[0], e.in[1]}, bits));
+  return e.done(call_host(e, prefix + "narrow_to_f16x2" + relu + "." + narrow_name(from), {e.in[0]}, bits));
+}
+
 }  // namespace
 
 bool emit_cvt(Emit& e) {
   const Type to = e.type(0), from = e.type(1);
   if (e.has(Mod::pack)) return convert_pack(e);
+  if (e.has(Mod::rs) || to == Type::ue8m0x2 || from == Type::ue8m0x2 || !narrow_name(to).empty() ||
+      !narrow_name(from).empty())
+    return convert_rare(e, to, from);
   if (is_fp8_pair(to)) {
     if (from == Type::f32) return e.done(call_host(e, fp8_name(e, "pair_f32", to), {e.in[0], e.in[1]}, 16));
     return e.done(call_host(e, fp8_name(e, "pair_f16", to), {e.in[0]}, 16));

@@ -1,5 +1,5 @@
 // Video instructions on whole registers: scalar ones, and those on two or four elements. What names parts of registers
-// or has a secondary operation was taken apart before (ir/expansion.hpp).
+// was taken apart before, and so were secondary operations on 32 bits (ir/expansion.hpp).
 #include "codegen/ops_emit.hpp"
 
 namespace warploom::codegen {
@@ -68,14 +68,22 @@ bool emit_video_scalar(Emit& e) {
   const std::size_t first = e.instr.op == Op::vset ? 0 : 1;
   const bool a_signed = isa::is_signed(e.type(first)), b_signed = isa::is_signed(e.type(first + 1));
   const bool d_signed = first == 1 && isa::is_signed(e.type(0));
-  Value* a = extend(e, e.in[0], a_signed, 64);
-  if (e.instr.op != Op::vshl && e.instr.op != Op::vshr)
-    return e.done(narrow(e, combine(e, a, extend(e, e.in[1], b_signed, 64)), true, d_signed));
-  Value* by = e.in[1];
-  by = e.has(Mod::wrap) ? e.b.CreateAnd(by, Emit::num(by, 31)) : e.umin(by, Emit::num(by, 32));
-  by = extend(e, by, false, 64);
-  if (e.instr.op == Op::vshr) return e.done(narrow(e, e.b.CreateAShr(a, by), true, d_signed));
-  return e.done(narrow(e, e.b.CreateShl(a, by), a_signed, d_signed));
+  Value *a = extend(e, e.in[0], a_signed, 64), *r = nullptr;
+  if (e.instr.op != Op::vshl && e.instr.op != Op::vshr) {
+    r = combine(e, a, extend(e, e.in[1], b_signed, 64));
+  } else {
+    Value* by = e.in[1];
+    by = e.has(Mod::wrap) ? e.b.CreateAnd(by, Emit::num(by, 31)) : e.umin(by, Emit::num(by, 32));
+    by = extend(e, by, false, 64);
+    r = e.instr.op == Op::vshr ? e.b.CreateAShr(a, by) : e.b.CreateShl(a, by);
+    // The clamp is of the 34 bits that an intermediate result has.
+    if (e.instr.op == Op::vshl && e.has(Mod::sat)) r = e.b.CreateAShr(e.b.CreateShl(r, 30), 30);
+  }
+  const bool min = e.has(Mod::min), max = e.has(Mod::max);
+  if (!min && !max) return e.done(narrow(e, r, true, d_signed));
+  const llvm::Intrinsic::ID which =
+      min ? (d_signed ? intrinsic::smin : intrinsic::umin) : (d_signed ? intrinsic::smax : intrinsic::umax);
+  return e.done(e.resize(e.call(which, {r, extend(e, e.in[2], d_signed, 64)}), 32));
 }
 
 bool emit_video_mad(Emit& e) {

@@ -399,8 +399,12 @@ void Decoder::pure(const Inst& inst) {
   std::vector<Ref> sources;
   for (std::size_t k = 0; k < p.operands.size(); ++k) {
     const Type t = ptx::operand_type(p, k);
-    if (!ir::is_result(p, k) || ir::is_source(p, k))
+    if (ir::is_result(p, k) && !ir::is_source(p, k)) continue;
+    if (p.operands[k].kind == Operand::Kind::vector && !ir::is_result(p, k)) {
+      for (const Operand& element : p.operands[k].elements) sources.push_back(source(inst, element, -1, t));
+    } else {
       sources.push_back(p.op == Op::lop3 && k == 4 ? 1 : source(inst, k, t));
+    }
   }
   if (p.op == Op::addc || p.op == Op::subc || p.op == Op::madc) sources.push_back(carry_);
   for (std::size_t k = 0; k < p.operands.size(); ++k) {

@@ -225,7 +225,6 @@ void Decoder::warp(const Inst& inst) {
     case Op::match:
     case Op::redux: {
       const Type type = p.type();
-      if (p.op == Op::redux && (isa::bits(type) == 64 || isa::is_float(type))) return fail();
       Ref a = source(inst, 1, type);
       if (isa::bits(type) != 64) {
         Step wide = make(resize_handler(isa::bits(type), false, 64));
@@ -243,13 +242,7 @@ void Decoder::warp(const Inst& inst) {
         return finish(s, {a, members});
       }
       Step s = make(redux_handler());
-      const unsigned kind = p.has(Mod::add)    ? 0
-                            : p.has(Mod::min)  ? 1
-                            : p.has(Mod::max)  ? 2
-                            : p.has(Mod::and_) ? 3
-                            : p.has(Mod::or_)  ? 4
-                                               : 5;
-      s.what = static_cast<std::uint16_t>(kind | (isa::is_signed(type) ? 0x100U : 0U));
+      s.what = static_cast<std::uint16_t>(ptx::redux_kind(p));
       return finish(s, {a, members});
     }
     default: return fail();

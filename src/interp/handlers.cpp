@@ -11,7 +11,7 @@ extern const warploom::interp::Handler warploom_handlers[];
 extern const std::uint64_t warploom_handler_count;
 // Filled before the first handler is handed out.
 extern void* warploom_handler_natives[];
-void* warploom_handler_natives[64];
+void* warploom_handler_natives[128];
 }
 
 namespace warploom::interp {

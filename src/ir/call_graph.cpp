@@ -65,7 +65,7 @@ class Search {
         const Node& node = nodes_[fn];
         const bool alone = fn->is_entry || out.outlined.contains(fn);
         if (alone) total += node.size;
-        if (alone || !may_stand_alone(*fn)) continue;
+        if (alone) continue;
         const double saved = (node.copies - 1) * (node.size - kCallCost);
         if (saved > best) best = saved, choice = fn;
       }
@@ -87,13 +87,6 @@ class Search {
     std::map<const ptx::Function*, unsigned> calls;
     double size = 0, copies = 0;  // with what is inlined; how often it would be inlined
   };
-
-  static bool may_stand_alone(const ptx::Function& fn) {
-    const auto in_memory = [](const std::vector<ptx::Param>& params) {
-      return std::none_of(params.begin(), params.end(), [](const ptx::Param& p) { return p.in_register; });
-    };
-    return in_memory(fn.params) && in_memory(fn.returns);
-  }
 
   void measure() {
     for (const ptx::Function* fn : callees_first_) {

@@ -1,5 +1,8 @@
-// Expands packed f32, f32 with half operands, minima of three and moves of vectors to plain instructions.
+// Expands packed f32, f32 with half operands, minima of three, moves of vectors and lookups that tell whether all texels
+// are in memory.
 #include "ir/expansion.hpp"
+
+#include <utility>
 
 namespace warploom::ir {
 
@@ -59,12 +62,22 @@ class Compound : Expansion {
 
   void run() {
     if (p_.op == Op::mov) return move();
+    if (p_.op == Op::tex || p_.op == Op::tld4) return resident();
     if (p_.type() == Type::f32x2) return pairs();
     if (p_.type_count == 2) return mixed();
     three();
   }
 
  private:
+  // All texels are in memory.
+  void resident() {
+    FlatInst lookup = flat_;
+    Operand all;
+    all.reg = std::exchange(lookup.inst.p.operands[0].pair, -1);
+    code_.insts.push_back(std::move(lookup));
+    if (all.reg >= 0) add(Op::mov, {Type::pred}, {all, number(1)});
+  }
+
   // Elements may be both read and written.
   void move() {
     const std::vector<Operand>&to = p_.operands[0].elements, &from = p_.operands[1].elements;
@@ -130,7 +143,8 @@ class Compound : Expansion {
 bool expand_compound(Function& function, const FlatInst& flat, FlatCode& code) {
   const ptx::Instr& p = flat.inst.p;
   if (ptx::video_lanes(p.op) != 0) return expand_video(function, flat, code);
-  if (p.form == nullptr || p.form->emit != "compound") return false;
+  const bool told = (p.op == Op::tex || p.op == Op::tld4) && p.operands[0].pair != -1;
+  if (!told && (p.form == nullptr || p.form->emit != "compound")) return false;
   Compound(function, flat, code).run();
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -107,8 +108,9 @@ class Flattener {
     if (it != globals_.end()) return it->second;
     std::int32_t id = -1;
     if (const ptx::Variable* v = module_.find_variable(name)) {
-      id = v->space == isa::Space::shared ? place_shared(*v)
-                                          : add_variable({name, Variable::Place::global, 0, v->bytes});
+      id = v->space == isa::Space::shared  ? place_shared(*v)
+           : v->space == isa::Space::local ? place_local(name, v->bytes, v->align)
+                                           : add_variable({name, Variable::Place::global, 0, v->bytes});
     } else if (const ptx::Function* fn = module_.find_function(name)) {
       id = add_variable({name, Variable::Place::function, function_address(module_, *fn), 0});
     }
@@ -238,6 +240,7 @@ class Flattener {
       if (p.guard >= 0) p.guard += first_value;
       flat.inst.variable.assign(p.operands.size(), -1);
       for (std::size_t k = 0; k < p.operands.size(); ++k) rebase(p.operands[k], first_value);
+      WL_TRY(compute_operands(fn, scope, flat, is_kernel));
 
       if (p.op == isa::Op::call) {
         WL_TRY(expand_call(fn, body, scope, std::move(flat)));
@@ -279,6 +282,90 @@ class Flattener {
       code_.insts.push_back(std::move(exit));
     }
     return {};
+  }
+
+  // Sums and elements of arrays as operands are computed before the instruction.
+  Result<void> compute_operands(const ptx::Function& fn, const Scope& scope, FlatInst& flat, bool is_kernel) {
+    for (Operand& o : flat.inst.p.operands) {
+      if (o.kind == Operand::Kind::reg && o.imm != 0) {
+        const isa::Type type = f_.values[static_cast<std::size_t>(o.reg)].type;
+        const Operand sum = new_value(unsigned_of(type));
+        add_pure(flat, isa::Op::add, {unsigned_of(type)}, {sum, value_operand(o.reg), number(std::exchange(o.imm, 0))});
+        o.reg = sum.reg;
+      }
+      if (o.scale == 0) continue;
+      const isa::Type type = f_.values[static_cast<std::size_t>(o.reg)].type;
+      const Operand at = new_value(isa::Type::u64), base = new_value(isa::Type::u64);
+      const isa::Type index = unsigned_of(type);
+      Operand from = value_operand(o.reg);
+      if (o.imm != 0) {
+        // An H200 adds in the width of the index.
+        from = new_value(index);
+        add_pure(flat, isa::Op::add, {index},
+                 {from, value_operand(o.reg),
+                  number(static_cast<std::uint64_t>(static_cast<std::int64_t>(o.imm) / o.scale))});
+      }
+      add_pure(flat, isa::Op::cvt, {isa::Type::u64, index}, {at, from});
+      add_pure(flat, isa::Op::mul, {isa::Type::u64}, {at, at, number(o.scale)}, isa::Mod::lo);
+      Operand symbol = o;
+      symbol.kind = Operand::Kind::symbol;
+      symbol.reg = -1;
+      symbol.scale = 0;
+      symbol.imm = 0;
+      FlatInst address = pure(flat, isa::Op::mov, {isa::Type::u64}, {base, symbol});
+      WL_TRY(resolve_symbols(fn, scope, address, is_kernel));
+      code_.insts.push_back(std::move(address));
+      add_pure(flat, isa::Op::add, {isa::Type::u64}, {at, at, base});
+      if (o.kind == Operand::Kind::symbol) o.kind = Operand::Kind::reg;
+      o.reg = at.reg;
+      o.imm = 0;
+      o.scale = 0;
+      o.symbol.clear();
+    }
+    return {};
+  }
+
+  static isa::Type unsigned_of(isa::Type type) {
+    return isa::bits(type) == 64 ? isa::Type::u64 : isa::bits(type) == 16 ? isa::Type::u16 : isa::Type::u32;
+  }
+  Operand new_value(isa::Type type) {
+    f_.values.push_back({type, "%operand", 0, false});
+    return value_operand(static_cast<std::int32_t>(f_.values.size() - 1));
+  }
+  static Operand value_operand(std::int32_t reg) {
+    Operand o;
+    o.reg = reg;
+    return o;
+  }
+  static Operand number(std::uint64_t v) {
+    Operand o;
+    o.kind = Operand::Kind::imm;
+    o.imm = v;
+    return o;
+  }
+  // An instruction at the place of `flat`, for all lanes.
+  static FlatInst pure(const FlatInst& flat, isa::Op op, std::initializer_list<isa::Type> types,
+                       std::vector<Operand> operands) {
+    FlatInst out;
+    ptx::Instr& p = out.inst.p;
+    out.inst.source = flat.inst.source;
+    p.op = op;
+    p.line = flat.inst.p.line;
+    p.loc = flat.inst.p.loc;
+    for (const isa::Type t : types) p.types[p.type_count++] = t;
+    out.inst.variable.assign(operands.size(), -1);
+    p.operands = std::move(operands);
+    set_form(p);
+    return out;
+  }
+  void add_pure(const FlatInst& flat, isa::Op op, std::initializer_list<isa::Type> types, std::vector<Operand> operands,
+                std::optional<isa::Mod> mod = {}) {
+    FlatInst out = pure(flat, op, types, std::move(operands));
+    if (mod) {
+      set(out.inst.p, *mod);
+      set_form(out.inst.p);
+    }
+    code_.insts.push_back(std::move(out));
   }
 
   // A loop that asks until the phase is over: others run at its back edge.
@@ -422,23 +509,47 @@ class Flattener {
     Operand actual;
     bool is_result = false;
     std::int32_t source = -1;
+    Operand between = {};  // where the value is on the way to a function that is not inlined
   };
 
-  void pass_in_register(const ptx::Body& body, std::int32_t first_value, const InRegister& r) {
-    for (std::size_t k = 0; k < body.registers.size(); ++k) {
-      if (body.registers[k].name != r.name) continue;
-      Operand formal;
-      formal.reg = first_value + static_cast<std::int32_t>(k);
-      FlatInst move;
-      move.inst.source = r.source;
-      move.inst.p.op = isa::Op::mov;
-      move.inst.p.types[move.inst.p.type_count++] = body.registers[k].type;
-      move.inst.p.operands = r.is_result ? std::vector{r.actual, formal} : std::vector{formal, r.actual};
-      move.inst.variable = {-1, -1};
-      set_form(move.inst.p);
-      code_.insts.push_back(std::move(move));
-      return;
+  // A value of the call, or a vector of them, for a register parameter; false when it is something else.
+  bool pass_in_registers(const ptx::Param& formal, const Operand& actual, bool is_result, const Inst& at,
+                         std::vector<InRegister>& out) const {
+    const auto is_value = [&](const Operand& o) {
+      return o.kind == Operand::Kind::reg || (is_result && o.kind == Operand::Kind::sink) ||
+             (!is_result &&
+              (o.kind == Operand::Kind::imm || o.kind == Operand::Kind::imm_f32 || o.kind == Operand::Kind::imm_f64));
+    };
+    const std::size_t width = formal.bytes / std::max(1U, isa::bytes(formal.type));
+    if (actual.kind != Operand::Kind::vector) {
+      if (width > 1 || !is_value(actual)) return false;
+      out.push_back({formal.name, actual, is_result, at.source});
+      return true;
     }
+    const std::vector<Operand>& elements = actual.elements;
+    if (elements.size() != width || width > 4 || !std::all_of(elements.begin(), elements.end(), is_value)) return false;
+    for (std::size_t i = 0; i < width; ++i)
+      out.push_back({formal.name + "." + "xyzw"[i], elements[i], is_result, at.source});
+    return true;
+  }
+
+  static std::int32_t register_of(const ptx::Body& body, std::int32_t first_value, const std::string& name) {
+    for (std::size_t k = 0; k < body.registers.size(); ++k)
+      if (body.registers[k].name == name) return first_value + static_cast<std::int32_t>(k);
+    return -1;
+  }
+  void move_value(const Operand& to, const Operand& from, std::int32_t source) {
+    if (to.kind == Operand::Kind::sink) return;
+    FlatInst at;
+    at.inst.source = source;
+    add_pure(at, isa::Op::mov, {f_.values[static_cast<std::size_t>(to.reg)].type}, {to, from});
+  }
+
+  void pass_in_register(const ptx::Body& body, std::int32_t first_value, const InRegister& r) {
+    const std::int32_t formal = register_of(body, first_value, r.name);
+    if (formal < 0) return;
+    move_value(r.is_result ? r.actual : value_operand(formal), r.is_result ? value_operand(formal) : r.actual,
+               r.source);
   }
 
   // A register or constant that is passed where the function has a variable goes through one.
@@ -487,10 +598,7 @@ class Flattener {
         const bool value = o.kind == Operand::Kind::reg ||
                            (!is_result && (o.kind == Operand::Kind::imm || o.kind == Operand::Kind::imm_f32 ||
                                            o.kind == Operand::Kind::imm_f64));
-        if (formal[i].in_register && value && !outlined) {
-          in_registers.push_back({formal[i].name, o, is_result, at.source});
-          continue;
-        }
+        if (formal[i].in_register && pass_in_registers(formal[i], o, is_result, at, in_registers)) continue;
         auto it = o.symbol.empty() ? scope.end() : scope.find(o.symbol);
         std::int32_t id = it == scope.end() ? -1 : it->second;
         if (id < 0 && value && formal[i].bytes <= 8 && !formal[i].in_register) {
@@ -511,7 +619,24 @@ class Flattener {
     if (outlined) {
       auto frame = frame_of(callee);
       if (!frame) return std::move(frame.error());
-      frames_.call(**frame, frame_, passed[0], passed[1], at);
+      // Registers may be the callee's own, when it calls itself: values go through others.
+      const auto through = [&](bool results, bool first) {
+        for (InRegister& r : in_registers) {
+          if (r.is_result != results) continue;
+          const std::int32_t formal = register_of(*(*frame)->body, (*frame)->first_value, r.name);
+          if (formal < 0) continue;
+          if (first) r.between = new_value(f_.values[static_cast<std::size_t>(formal)].type);
+          const Operand own = value_operand(formal);
+          if (results)
+            move_value(first ? r.between : r.actual, first ? own : r.between, r.source);
+          else
+            move_value(first ? r.between : own, first ? r.actual : r.between, r.source);
+        }
+      };
+      through(false, true);
+      frames_.call(
+          **frame, frame_, passed[0], passed[1], at, [&] { through(false, false); }, [&] { through(true, true); });
+      through(true, false);
     } else {
       in_registers_ = std::move(in_registers);
       WL_TRY(expand(callee, inner, at.source, false));

@@ -208,7 +208,8 @@ void Frames::check(ValueId top, const Inst* at) {
 }
 
 void Frames::call(Frame& callee, const Frame* caller, const std::vector<Passed>& arguments,
-                  const std::vector<Passed>& results, const Inst& at_) {
+                  const std::vector<Passed>& results, const Inst& at_, const std::function<void()>& before,
+                  const std::function<void()>& after) {
   const Inst* at = &at_;
   const ValueId frame = value(Type::u64, "%new_frame"), end = value(Type::u64, "%new_top");
   add(make(Op::add, {Type::u64}, {reg(frame), reg(top_), imm(kAlign - 1)}), at);
@@ -231,6 +232,7 @@ void Frames::call(Frame& callee, const Frame* caller, const std::vector<Passed>&
   access(false, base_, frame, kBefore, Type::b64, at);
   move(base_, frame, at);
   move(top_, end, at);
+  before();
   FlatInst go = make(Op::bra, {}, {});
   go.targets = {callee.entry};
   add(std::move(go), at);
@@ -240,6 +242,7 @@ void Frames::call(Frame& callee, const Frame* caller, const std::vector<Passed>&
   move(left, base_, at);
   access(true, base_, left, kBefore, Type::b64, at);
   move(top_, left, at);
+  after();
   if (caller != nullptr) keep(*caller, true, at);
   for (const Passed& p : results) copy(in_callee(p, formal), left, false, at);
 }

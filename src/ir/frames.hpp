@@ -5,6 +5,7 @@
 // table of the places that call it. So each lane has its own depth, and to the rest of the compiler it is all branches.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 
@@ -41,9 +42,11 @@ class Frames {
     std::int32_t variable = -1;
     const ptx::Param* formal = nullptr;
   };
-  // `caller`: in whose code the call stands, nullptr for none that is not inlined.
+  // `caller`: in whose code the call stands, nullptr for none that is not inlined. `before` adds what is due between
+  // the keeping of the caller's registers and the callee, `after` what is due before they are there again.
   void call(Frame& callee, const Frame* caller, const std::vector<Passed>& arguments,
-            const std::vector<Passed>& results, const Inst& at);
+            const std::vector<Passed>& results, const Inst& at, const std::function<void()>& before,
+            const std::function<void()>& after);
   // The end of a function's code: back to where the frame came from. The last instruction is a branch through a table,
   // whose targets are the function's sites.
   void leave();

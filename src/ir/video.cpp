@@ -22,7 +22,8 @@ class VideoExpansion : Expansion {
       parts = parts || p_.operands[k].select.count != 0;
     }
     const bool second = p_.has(Mod::add) || p_.has(Mod::min) || p_.has(Mod::max);
-    if (lanes == 1) return p_.op == Op::vmad ? multiply(parts) : scalar(parts, second);
+    const bool whole_compared = p_.form == nullptr || p_.form->emit != "compound";
+    if (lanes == 1) return p_.op == Op::vmad ? multiply(parts) : scalar(parts, second, whole_compared);
     return packed(lanes, parts);
   }
 
@@ -30,9 +31,10 @@ class VideoExpansion : Expansion {
   std::vector<Operand> whole_;  // operands without their parts
 
   // The instruction itself on these operands.
-  void core(std::vector<Operand> operands) {
+  void core(std::vector<Operand> operands, bool keeps_second = false) {
     ptx::Instr q = p_;
-    for (const Mod m : {Mod::add, Mod::min, Mod::max}) clear(q, m);
+    for (const Mod m : {Mod::add, Mod::min, Mod::max})
+      if (!keeps_second) clear(q, m);
     q.operands = std::move(operands);
     add(std::move(q));
   }
@@ -55,11 +57,17 @@ class VideoExpansion : Expansion {
     return o;
   }
 
-  bool scalar(bool parts, bool second) {
-    if (!parts && p_.operands.size() == 3) return false;
+  // `in_one`: .min and .max compare more bits than the result of the rest has.
+  bool scalar(bool parts, bool second, bool in_one) {
+    in_one = in_one && second;
+    if (!parts && (in_one || p_.operands.size() == 3)) return false;
     const bool is_set = p_.op == Op::vset;
     const Type d_type = is_set ? Type::u32 : p_.types[0];
     const Operand a = part_of(1, p_.types[is_set ? 0 : 1]), b = part_of(2, p_.types[is_set ? 1 : 2]);
+    if (in_one) {
+      core({whole_[0], a, b, whole_[3]}, true);
+      return true;
+    }
     const ptx::Selector& to = p_.operands[0].select;
     const Operand r = second || to.count != 0 ? temporary() : whole_[0];
     core({r, a, b});

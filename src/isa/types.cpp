@@ -45,6 +45,15 @@ constexpr std::array kNames = {
     WL_TYPE(e5m2),
     WL_TYPE(e4m3x2),
     WL_TYPE(e5m2x2),
+    WL_TYPE(e2m1x2),
+    WL_TYPE(e2m3x2),
+    WL_TYPE(e3m2x2),
+    WL_TYPE(ue8m0x2),
+    WL_TYPE(e2m1x4),
+    WL_TYPE(e4m3x4),
+    WL_TYPE(e5m2x4),
+    WL_TYPE(e2m3x4),
+    WL_TYPE(e3m2x4),
 #undef WL_TYPE
 };
 

@@ -39,6 +39,15 @@ enum class Type : std::uint8_t {
   e5m2,
   e4m3x2,
   e5m2x2,
+  e2m1x2,
+  e2m3x2,
+  e3m2x2,
+  ue8m0x2,
+  e2m1x4,
+  e4m3x4,
+  e5m2x4,
+  e2m3x4,
+  e3m2x4,
 };
 
 enum class Space : std::uint8_t { generic, reg, sreg, constant, global, local, param, shared };
@@ -54,14 +63,19 @@ enum class Space : std::uint8_t { generic, reg, sreg, constant, global, local, p
     case Type::u8:
     case Type::s8:
     case Type::e4m3:
-    case Type::e5m2: return 8;
+    case Type::e5m2:
+    case Type::e2m1x2: return 8;
     case Type::b16:
     case Type::u16:
     case Type::s16:
     case Type::f16:
     case Type::bf16:
     case Type::e4m3x2:
-    case Type::e5m2x2: return 16;
+    case Type::e5m2x2:
+    case Type::e2m3x2:
+    case Type::e3m2x2:
+    case Type::ue8m0x2:
+    case Type::e2m1x4: return 16;
     case Type::b32:
     case Type::u32:
     case Type::s32:
@@ -70,7 +84,11 @@ enum class Space : std::uint8_t { generic, reg, sreg, constant, global, local, p
     case Type::bf16x2:
     case Type::tf32:
     case Type::u16x2:
-    case Type::s16x2: return 32;
+    case Type::s16x2:
+    case Type::e4m3x4:
+    case Type::e5m2x4:
+    case Type::e2m3x4:
+    case Type::e3m2x4: return 32;
     case Type::b64:
     case Type::u64:
     case Type::s64:

@@ -112,6 +112,7 @@ bool ParserBase::variables(isa::Space space, Linkage linkage, std::vector<Variab
   common.linkage = linkage;
   unsigned vector = 1;
   std::uint32_t alignment = 0;
+  bool opaque = false;
   while (cursor_.peek() == '.') {
     const std::size_t begin = cursor_.offset();
     const std::string_view word = cursor_.dotted();
@@ -123,6 +124,7 @@ bool ParserBase::variables(isa::Space space, Linkage linkage, std::vector<Variab
       vector = static_cast<unsigned>(word[1] - '0');
     } else if (word == "texref" || word == "samplerref" || word == "surfref") {
       common.type = isa::Type::b64;
+      opaque = true;
     } else if (word == "ptr") {
       continue;
     } else if (isa::type_from_name(word) != isa::Type::none) {
@@ -165,7 +167,11 @@ bool ParserBase::variables(isa::Space space, Linkage linkage, std::vector<Variab
     }
     variable.align = alignment != 0 ? alignment : static_cast<std::uint32_t>(std::max<std::uint64_t>(element, 1));
     if (vector > 1) dims.push_back(vector);
-    if (cursor_.accept('=')) {
+    if (opaque && cursor_.peek() == '=') {
+      // "= { filter_mode = nearest, ... }": nothing can use the variable (section 5.3).
+      while (!cursor_.at_end() && cursor_.peek() != '}' && cursor_.peek() != ';') cursor_.advance(1);
+      if (!expect('}')) return false;
+    } else if (cursor_.accept('=')) {
       if (variable.unsized_array) {
         // The extent of an open dimension follows from its initialiser.
         Cursor ahead = cursor_;

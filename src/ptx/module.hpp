@@ -26,13 +26,14 @@ struct Selector {
 // indirect call the symbol of its prototype or targets; the lists may be empty.
 struct Operand {
   enum class Kind : std::uint8_t {
-    reg,      // index into Body::registers
+    reg,      // index into Body::registers; as a source, plus `imm`
     imm,      // integer bits, sign-extended to 64
     imm_f32,  // bits in the low half (0f3F800000, or a decimal literal where an f32 is due)
     imm_f64,  // bits (0d..., or a decimal literal)
     sreg,     // special register, name in `symbol` ("%tid.x")
-    symbol,   // address of a variable, function or parameter, plus `imm`
-    address,  // [base + imm]: base is a register (`reg` >= 0), a symbol, or an absolute integer (neither)
+    symbol,   // address of a variable, function or parameter, plus `imm`, plus `reg` elements when `scale` is set
+    address,  // [base + imm]: base is a register (`reg` >= 0), a symbol (with `scale` plus `reg` elements), or an
+              // absolute integer (neither)
     vector,   // {a, b, c, d} in `elements`
     label,    // `symbol`; resolved position in `reg` (instruction index)
     sink,     // _
@@ -43,7 +44,8 @@ struct Operand {
   bool minus = false;    // "-r" before a register, where PTX allows it
   Selector select;       // of a register
   std::int32_t reg = -1;
-  std::int32_t pair = -1;  // register of the second result in "d|p", -2 for "d|_"
+  std::int32_t pair = -1;   // register of the second result in "d|p", -2 for "d|_"
+  std::uint32_t scale = 0;  // bytes of an element, of "array[%r]"
   std::uint64_t imm = 0;
   std::string symbol;
   std::vector<Operand> elements;  // of a vector or list; of an address: what follows the base in "[tex, {x, y}]"
@@ -82,6 +84,9 @@ isa::Role operand_role(const Instr& instr, std::size_t index);
 isa::Flow flow_of(const Instr& instr);
 // Elements that a video instruction works on in a register: 1, 2 or 4; 0 for all other instructions.
 unsigned video_lanes(isa::Op op);
+// What redux computes: the operation (0 add, 1 min, 2 max, 3 and, 4 or, 5 xor), above it a byte of flags.
+inline constexpr std::uint32_t kReduxSigned = 1, kReduxFloat = 2, kReduxAbs = 4, kReduxNan = 8;
+std::uint32_t redux_kind(const Instr& instr);
 // State space named by the modifiers; generic when none is.
 isa::Space space_of(const Instr& instr);
 // 1, 2, 4 or 8 for .v2, .v4, .v8.

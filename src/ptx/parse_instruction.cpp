@@ -179,7 +179,7 @@ bool BodyParser::vector(Operand& out) {
     if (!operand(element, kInside)) return false;
     out.elements.push_back(std::move(element));
   } while (cursor_.accept(','));
-  return expect('}');
+  return expect('}') && pair(out);
 }
 
 bool BodyParser::address(Operand& out) {
@@ -207,7 +207,11 @@ bool BodyParser::address(Operand& out) {
     if (!operand(element, kInside)) return false;
     out.elements.push_back(std::move(element));
   }
-  return expect(']');
+  if (!expect(']')) return false;
+  // "[a].unified": the address is one on the host too, as all are here.
+  Cursor ahead = cursor_;
+  if (op_ == isa::Op::ld && ahead.peek() == '.' && ahead.dotted() == "unified") cursor_ = ahead;
+  return true;
 }
 
 bool BodyParser::named(Operand& out, std::uint32_t index) {
@@ -223,7 +227,7 @@ bool BodyParser::named(Operand& out, std::uint32_t index) {
       case Symbol::Kind::reg:
         out.kind = Operand::Kind::reg;
         out.reg = symbol->first;
-        return selector(out) && pair(out);
+        return selector(out) && pair(out) && (index == kInside || cursor_.peek() != '+' || integer(out.imm));
       case Symbol::Kind::vector: return vector_register(out, *symbol);
       case Symbol::Kind::variable:
         out.kind = Operand::Kind::symbol;
@@ -279,7 +283,20 @@ bool BodyParser::symbol_offset(Operand& out, std::uint32_t index, isa::Type elem
   if (next != '[' || element == isa::Type::none) return true;
   cursor_.advance(1);
   std::uint64_t at = 0;
-  if (!integer(at) || !expect(']')) return false;
+  if (starts_word(cursor_.peek())) {
+    std::string_view word;
+    const std::size_t offset = cursor_.offset();
+    if (!name(word, "the index")) return false;
+    const Symbol* symbol = find(word);
+    if (symbol == nullptr || symbol->kind != Symbol::Kind::reg) return unknown_name(word, offset, "register");
+    const isa::Type type = body_.registers[static_cast<std::size_t>(symbol->first)].type;
+    if (isa::is_float(type) || isa::bits(type) < 16 || isa::bits(type) > 64)
+      return fail(ErrorId::ptx_invalid, "'" + std::string(word) + "' is no integer of 16, 32 or 64 bits", offset);
+    out.reg = symbol->first;
+    out.scale = isa::bytes(element);
+  }
+  if ((out.scale == 0 || cursor_.peek() == '+') && !integer(at)) return false;
+  if (!expect(']')) return false;
   out.imm = at * isa::bytes(element);
   if (op_ != isa::Op::mov && op_ != isa::Op::cvta) out.kind = Operand::Kind::address;
   return true;

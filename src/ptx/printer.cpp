@@ -32,6 +32,13 @@ std::string register_name(const Body& body, std::int32_t reg) {
   return body.registers[static_cast<std::size_t>(reg)].name;
 }
 
+// "array[%r1+2]"
+std::string indexed(const Body& body, const Operand& o) {
+  const auto at = static_cast<std::int64_t>(o.imm) / static_cast<std::int64_t>(o.scale);
+  return o.symbol + "[" + register_name(body, o.reg) + (at != 0 ? signed_offset(static_cast<std::uint64_t>(at)) : "") +
+         "]";
+}
+
 std::string print_operand(const Body& body, const Operand& o) {
   std::string out = o.negated ? "!" : o.minus ? "-" : "";
   switch (o.kind) {
@@ -39,14 +46,21 @@ std::string print_operand(const Body& body, const Operand& o) {
       out += register_name(body, o.reg);
       if (o.select.count != 0) out += o.select.halves ? ".h" : ".b";
       for (unsigned i = o.select.count; i-- > 0;) out += static_cast<char>('0' + (o.select.digits >> 4 * i & 15));
+      if (o.imm != 0 && o.pair == -1) out += signed_offset(o.imm);
       break;
     case Operand::Kind::imm: out += std::to_string(static_cast<std::int64_t>(o.imm)); break;
     case Operand::Kind::imm_f32: out += hex("0f", o.imm & 0xffffffffu, 8); break;
     case Operand::Kind::imm_f64: out += hex("0d", o.imm, 16); break;
     case Operand::Kind::sreg:
     case Operand::Kind::label: out += o.symbol; break;
-    case Operand::Kind::symbol: out += o.symbol + (o.imm != 0 ? signed_offset(o.imm) : ""); break;
+    case Operand::Kind::symbol:
+      out += o.scale != 0 ? indexed(body, o) : o.symbol + (o.imm != 0 ? signed_offset(o.imm) : "");
+      break;
     case Operand::Kind::address: {
+      if (o.scale != 0) {
+        out += indexed(body, o);
+        break;
+      }
       out += "[";
       const bool based = o.reg >= 0 || !o.symbol.empty();
       out += o.reg >= 0 ? register_name(body, o.reg) : o.symbol;

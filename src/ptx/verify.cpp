@@ -56,7 +56,16 @@ bool is_packed(Type t) {
     case Type::e4m3:
     case Type::e5m2:
     case Type::e4m3x2:
-    case Type::e5m2x2: return true;
+    case Type::e5m2x2:
+    case Type::e2m1x2:
+    case Type::e2m3x2:
+    case Type::e3m2x2:
+    case Type::ue8m0x2:
+    case Type::e2m1x4:
+    case Type::e4m3x4:
+    case Type::e5m2x4:
+    case Type::e2m3x4:
+    case Type::e3m2x4: return true;
     default: return false;
   }
 }
@@ -192,6 +201,8 @@ struct Match {
     if (o.pair == -1 && (spec.kinds & isa::kPairDue) != 0) return complain(i, name + " needs a second result, '|p'");
     if (o.pair != -1 && (spec.kinds & isa::kPredPair) == 0) return complain(i, name + " takes no '|'");
     if (o.negated && (spec.kinds & isa::kNegPred) == 0) return complain(i, name + " takes no '!'");
+    if (o.kind == Kind::reg && o.imm != 0 && (spec.role != isa::Role::src || !can_add(o)))
+      return complain(i, name + " takes no '+'");
     if (o.minus && (spec.kinds & isa::kMinus) == 0) return complain(i, name + " takes no '-'");
     if (o.select.count != 0 && (spec.kinds & isa::kSelect) == 0) return complain(i, name + " is a whole register");
     if (o.select.count != 0 && !part_ok(o.select, spec.role)) return complain(i, name + " " + parts_due(spec.role));
@@ -216,6 +227,13 @@ struct Match {
         return !isa::is_float(type) || complain(i, name + " of type " + dotted(type) + " cannot be an address");
       default: return true;
     }
+  }
+
+  // A constant is added to whole integers of 16 to 64 bits.
+  bool can_add(const Operand& o) const {
+    const Type type = registers[static_cast<std::size_t>(o.reg)].type;
+    return !isa::is_float(type) && isa::bits(type) >= 16 && isa::bits(type) <= 64 && o.select.count == 0 && !o.minus &&
+           o.pair == -1;
   }
 
   // Does the part fit the instruction: one of the register, one for each lane of the sources, or a mask of lanes?
@@ -291,6 +309,8 @@ struct Match {
         case 32: element = Type::b32; break;
         default: element = Type::b64; break;
       }
+    } else if (instr.op == isa::Op::cvt) {
+      if (o.elements.size() != 4) return complain(i, name + " is a vector of 4");
     } else if (const unsigned width = registers_due(i); decoded.row->flow != isa::Flow::pure || width > 1) {
       if (element != Type::none && o.elements.size() != width && !has_own_width(i))
         return complain(i, name + " has " + std::to_string(o.elements.size()) + " elements where " +
@@ -394,6 +414,18 @@ unsigned video_lanes(isa::Op op) {
     case Op::vset4: return 4;
     default: return 0;
   }
+}
+
+std::uint32_t redux_kind(const Instr& instr) {
+  using isa::Mod;
+  std::uint32_t kind = 5;
+  constexpr Mod kOps[] = {Mod::add, Mod::min, Mod::max, Mod::and_, Mod::or_};
+  for (std::uint32_t k = 0; k < 5; ++k)
+    if (instr.has(kOps[k])) kind = k;
+  const std::uint32_t flags = (isa::is_signed(instr.type()) ? kReduxSigned : 0) |
+                              (isa::is_float(instr.type()) ? kReduxFloat : 0) | (instr.has(Mod::abs) ? kReduxAbs : 0) |
+                              (instr.has(Mod::NaN) ? kReduxNan : 0);
+  return kind | flags << 8;
 }
 
 isa::Flow flow_of(const Instr& instr) { return instr.form != nullptr ? instr.form->flow : isa::row(instr.op).flow; }

@@ -135,6 +135,7 @@ class Writer {
     unsigned width = matrix_width(n - 1);
     for (const auto& [name, w] : {std::pair{"v2", 2u}, {"v4", 4u}, {"v8", 8u}})
       if (has(name)) width = w;
+    if (row_.name == "cvt" && spec.kinds == kVector) width = 4;
     // Slopes of a lookup: as many as there are axes.
     if (row_.name == "tex" && n > 2) width = has("1d") || has("a1d") ? 1 : has("2d") || has("a2d") ? 2 : 4;
     if (row_.name == "tex" && n > 2 && width == 1 && (spec.kinds & kVector) != 0)

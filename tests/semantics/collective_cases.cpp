@@ -286,6 +286,33 @@ void reduce(const std::string& text, Mod op, Type t, std::vector<TableCase>& all
   put(std::move(c), all);
 }
 
+// Of f32 the smallest or largest, of absolute values; .NaN hands on any NaN, else only NaNs make one.
+void reduce_float(bool max, bool abs, bool nan, std::vector<TableCase>& all) {
+  TableCase c;
+  c.name =
+      fmt::format("redux.sync.{}{}{}.f32 %d0, %a0, %mm", max ? "max" : "min", abs ? ".abs" : "", nan ? ".NaN" : "");
+  c.in = {Type::f32};
+  c.out = {Type::f32};
+  c.group = each_lane([=](const u64* warp, u32 lanes, std::size_t, u64* const* results, std::size_t n) {
+    std::vector<u64> values;
+    bool any_nan = false;
+    for (std::size_t l = 0; l < 32; ++l) {
+      if (!part(lanes, l)) continue;
+      const u64 x = abs ? warp[l] & 0x7fffffff : warp[l];
+      any_nan = any_nan || is_nan_bits(Type::f32, x);
+      if (!is_nan_bits(Type::f32, x)) values.push_back(x);
+    }
+    results[0][n] = 0x7fffffff;
+    if (values.empty() || (any_nan && nan)) return;
+    // -0 below +0, as the signed magnitudes are.
+    const auto key = [](u64 x) { return (x >> 31) != 0 ? -std::int64_t(x & 0x7fffffff) - 1 : std::int64_t(x); };
+    const auto less = [&](u64 a, u64 b) { return key(a) < key(b); };
+    results[0][n] = max ? *std::max_element(values.begin(), values.end(), less)
+                        : *std::min_element(values.begin(), values.end(), less);
+  });
+  put(std::move(c), all);
+}
+
 }  // namespace
 
 void add_atomic_cases(const isa::Row& row, const isa::Form& form, std::vector<TableCase>& all) {
@@ -362,6 +389,7 @@ void add_warp_cases(std::vector<TableCase>& all) {
   }
   for (const auto& [name, op] : {std::pair{"and", Mod::and_}, {"or", Mod::or_}, {"xor", Mod::xor_}})
     reduce(fmt::format("redux.sync.{}.b32", name), op, Type::b32, all);
+  for (unsigned k = 0; k < 8; ++k) reduce_float((k & 1) != 0, (k & 2) != 0, (k & 4) != 0, all);
   TableCase c;
   c.name = "activemask.b32 %d0";
   c.in = {Type::b32};

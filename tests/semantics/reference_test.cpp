@@ -126,6 +126,129 @@ TEST(Reference, eight_bit_floats) {
   }
 }
 
+// The values of a format, and the nearest of them by plain arithmetic on doubles.
+struct Values {
+  Narrow format;
+  std::vector<double> of;  // by code, without the sign
+  explicit Values(const Narrow& n) : format(n) {
+    for (unsigned code = 0; code <= n.most; ++code) {
+      const unsigned e = code >> n.fraction, part = code & ((1U << n.fraction) - 1);
+      const double ulp = std::ldexp(1.0, int(e == 0 ? 1 : e) - (1 << (n.exponent - 1)) + 1 - n.fraction);
+      of.push_back((e == 0 ? part : part + (1U << n.fraction)) * ulp);
+    }
+  }
+  unsigned nearest(double x) const {
+    std::size_t k = 0;
+    while (k + 1 < of.size() && of[k + 1] <= x) ++k;
+    if (k + 1 == of.size()) return unsigned(k);
+    const double middle = (of[k] + of[k + 1]) / 2;
+    return unsigned(x > middle || (x == middle && k % 2 == 1) ? k + 1 : k);
+  }
+};
+
+TEST(Reference, formats_of_four_to_eight_bits) {
+  EXPECT_EQ(Values(kE2m1).of, (std::vector<double>{0, 0.5, 1, 1.5, 2, 3, 4, 6}));
+  EXPECT_EQ(Values(kE2m3).of.back(), 7.5);
+  EXPECT_EQ(Values(kE3m2).of.back(), 28);
+  EXPECT_EQ(Values(kE4m3).of.back(), 448);
+  EXPECT_EQ(Values(kNarrowE5m2).of.back(), 57344);
+  std::mt19937_64 g(5);
+  for (const Narrow& n : {kE2m1, kE2m3, kE3m2, kE4m3, kNarrowE5m2}) {
+    const Values values(n);
+    for (unsigned code = 0; code < values.of.size(); ++code) {
+      EXPECT_EQ(std::bit_cast<float>(u32(from_narrow(n, kF32, std::uint8_t(code)))), float(values.of[code]));
+      EXPECT_EQ(std::bit_cast<float>(u32(from_narrow(n, kF32, std::uint8_t(code | n.sign())))),
+                -float(values.of[code]));
+    }
+    for (int i = 0; i < 100000; ++i) {
+      float x = std::bit_cast<float>(u32(random_bits<u64>(g, kF32)));
+      if (i % 2 == 0) x = float(std::ldexp(double(g() % 4096), int(g() % 24) - 20)) * (g() % 2 == 0 ? 1.F : -1.F);
+      if (std::isnan(x)) continue;
+      const unsigned sign = std::signbit(x) ? n.sign() : 0;
+      ASSERT_EQ(to_narrow(n, kF32, std::bit_cast<u32>(x), false), values.nearest(std::fabs(double(x))) | sign) << x;
+      ASSERT_EQ(to_narrow(n, kF32, std::bit_cast<u32>(x), true), sign != 0 ? 0 : values.nearest(double(x))) << x;
+    }
+    EXPECT_EQ(to_narrow(n, kF32, std::bit_cast<u32>(-INFINITY), false), n.most | n.sign());
+    EXPECT_EQ(to_narrow(n, kF32, kF32.nan() | kF32.sign_bit(), true), n.nan);
+  }
+  for (unsigned b = 0; b < 256; ++b) {
+    const auto byte = std::uint8_t(b);
+    if ((b & 0x7f) <= 0x7e) {
+      EXPECT_EQ(from_narrow(kE4m3, kF16, byte), from_e4m3(kF16, byte));
+    }
+    if ((b & 0x7f) <= 0x7b) {
+      EXPECT_EQ(from_narrow(kNarrowE5m2, kF16, byte), from_e5m2(kF16, byte));
+    }
+  }
+}
+
+// Counted over all random bits, as many results are rounded away from zero as the discarded bits say.
+TEST(Reference, stochastic_rounding_counts) {
+  const auto away = [](auto convert, u64 down, int bits) {
+    u64 n = 0;
+    for (u32 random = 0; random < (1U << bits); ++random) {
+      const u64 r = convert(random);
+      EXPECT_TRUE(r == down || r == down + 1);
+      n += r == down + 1 ? 1 : 0;
+    }
+    return n;
+  };
+  for (const u32 rest : {0U, 1U, 0xfffU, 0x1000U, 0x1fffU}) {  // of the 13 bits that f16 leaves out
+    const u32 x = 0x3f800000U | 5U << 13 | rest;
+    EXPECT_EQ(away([&](u32 r) { return stochastic(kF16, {r, 13}, false, false, x); }, 0x3c05, 13), rest);
+    EXPECT_EQ(stochastic(kF16, {0xe000, 13}, false, false, x), 0x3c05u);  // bits above the 13 do not count
+  }
+  for (const u32 rest : {0U, 1U, 0x8000U, 0xffffU})
+    EXPECT_EQ(away([&](u32 r) { return stochastic(kBf16, {r, 16}, false, false, 0xc0480000U | rest); }, 0xc048, 16),
+              rest);
+  // A subnormal f16: 2^-24 and a quarter.
+  EXPECT_EQ(away([&](u32 r) { return stochastic(kF16, {r, 13}, false, false, std::bit_cast<u32>(0x1.4p-24F)); }, 1, 13),
+            0x800u);
+  // Of the 20 bits that e4m3 leaves out the upper 16 take part.
+  EXPECT_EQ(away([&](u32 r) { return to_narrow(kE4m3, kF32, 0x3f800000U | 0x12340, false, {r, 16}); }, 0x38, 16),
+            0x1234u);
+  EXPECT_EQ(stochastic(kF16, {0x1fff, 13}, false, false, std::bit_cast<u32>(65535.F)), 0x7c00u);
+  EXPECT_EQ(stochastic(kF16, {0x1fff, 13}, false, true, std::bit_cast<u32>(-65535.F)), 0xfbffu);
+  EXPECT_EQ(stochastic(kF16, {0, 13}, false, false, std::bit_cast<u32>(65535.F)), 0x7bffu);
+  EXPECT_EQ(stochastic(kF16, {0, 13}, true, false, std::bit_cast<u32>(-1.F)), 0u);
+  EXPECT_EQ(stochastic(kBf16, {0, 16}, true, false, u32(kF32.nan() | kF32.sign_bit())), kBf16.nan());
+  // Elements share 16 random bits in pairs, the first of each in reverse.
+  EXPECT_EQ(random_of(0x80010002, false, 0).random, 0x8001u);
+  EXPECT_EQ(random_of(0x80030002, false, 0).random, 0xc001u);
+  EXPECT_EQ(random_of(0x80030002, false, 1).random, 0x8003u);
+  EXPECT_EQ(random_of(0x80030002, false, 2).random, 0x4000u);
+  EXPECT_EQ(random_of(0x80030002, false, 3).random, 2u);
+  EXPECT_EQ(random_of(0x12345678, true, 1).random, 0x1256u);
+  EXPECT_EQ(random_of(0x12345678, true, 3).random, 0x3478u);
+}
+
+TEST(Reference, powers_of_two) {
+  const auto code = [](float x, bool up, bool finite) {
+    return int(to_ue8m0(kF32, std::bit_cast<u32>(x), up, finite));
+  };
+  EXPECT_EQ(code(1.F, false, false), 127);
+  EXPECT_EQ(code(-1.F, true, false), 127);
+  EXPECT_EQ(code(1.5F, false, false), 127);
+  EXPECT_EQ(code(1.5F, true, false), 128);
+  EXPECT_EQ(code(0.F, true, true), 0);
+  EXPECT_EQ(code(0x1p-127F, false, false), 0);
+  EXPECT_EQ(code(0x1p-126F, false, false), 1);
+  EXPECT_EQ(code(0x1.8p-127F, true, false), 1);
+  EXPECT_EQ(code(0x1p-149F, true, false), 0);
+  EXPECT_EQ(code(0x1.8p127F, true, false), 255);
+  EXPECT_EQ(code(0x1.8p127F, true, true), 254);
+  EXPECT_EQ(code(0x1.8p127F, false, false), 254);
+  EXPECT_EQ(code(INFINITY, false, false), 255);
+  EXPECT_EQ(code(INFINITY, false, true), 254);
+  EXPECT_EQ(code(NAN, false, true), 255);
+  for (unsigned k = 0; k < 255; ++k) {
+    const auto byte = std::uint8_t(k);
+    EXPECT_EQ(std::bit_cast<float>(u32{bf16_of_ue8m0(byte)} << 16), float(std::ldexp(1.0, int(k) - 127)));
+    for (const bool up : {false, true}) EXPECT_EQ(to_ue8m0(kBf16, bf16_of_ue8m0(byte), up, false), byte);
+  }
+  EXPECT_EQ(bf16_of_ue8m0(255), 0x7fff);
+}
+
 TEST(Reference, integer_division_never_traps) {
   EXPECT_EQ(div<u32>(7, 0), ~u32(0));
   EXPECT_EQ(rem<u32>(7, 0), ~u32(0));

@@ -296,6 +296,7 @@ class Builder {
     for (const isa::OperandSpec& spec : form.operands) {
       const Type t = operand_type(spec, types);
       if (isa::bits(t) > 64) return false;
+      if (spec.role == isa::Role::src && spec.kinds == isa::kVector) return false;
       operands += operands.empty() ? "" : ", ";
       if (spec.role == isa::Role::dst) {
         operands += "%d0";
@@ -322,6 +323,7 @@ class Builder {
     c.name = text + " " + operands;
     if (!seen_.insert(c.name).second) return true;
     c.ref = reference(row.op, mods, types.data(), lut, video);
+    c.deviating = deviating_reference(row.op, mods, types.data(), video);
     if ((row.op == Op::min || row.op == Op::max) && c.in.size() == 3) c.ref = of_three(row.op, mods, types);
     const bool approximate = has(Mod::approx) || has(Mod::full);
     if (!c.ref && !approximate) return false;
@@ -336,8 +338,8 @@ class Builder {
     carry(row.op, has(Mod::cc), c);
     for (const Type t : c.out) c.any_nan = c.any_nan || t == Type::f64;
     c.any_nan = c.any_nan && row.op != Op::mov && row.op != Op::selp && row.op != Op::slct && row.op != Op::copysign;
-    // Conversions of bfloat16 take no larger registers.
-    c.narrow = types[0] == Type::bf16 || types[1] == Type::bf16;
+    // Conversions of bfloat16 and of 4-bit formats take no larger registers.
+    c.narrow = types[0] == Type::bf16 || types[1] == Type::bf16 || types[0] == Type::e2m1x2 || types[1] == Type::e2m1x2;
     c.kind = c.narrow ? "narrow" : has(Mod::oob) ? "oob" : operand_kind(row.op);
     suite.cases.push_back(std::move(c));
     return true;

@@ -26,11 +26,16 @@ struct VideoOperands {
 Reference reference(isa::Op op, const isa::ModSet& mods, const Type* types, u64 immediate,
                     const VideoOperands& video = {});
 
+// The same as ptxas 13.0 has it, with the named deviations (ptxas_video.hpp); empty for what has none.
+using Deviating = std::function<void(unsigned deviations, const u64* a, u64* d)>;
+Deviating deviating_reference(isa::Op op, const isa::ModSet& mods, const Type* types, const VideoOperands& video);
+
 struct TableCase {
   std::string name;           // the instruction with %d and %a for its operands
   std::string before, after;  // instructions around it that move the carry flag
   std::vector<Type> in, out;
   Reference ref;
+  Deviating deviating;
   std::string body;  // what stands for the instruction, when it is more than its name
   std::string kind;  // how operands are chosen; "warp..." takes part in masks of lanes, "scratch..." needs memory
   // In place of `ref`: the results of all sets at once, words as in TableSuite::operands, for the given lanes of each

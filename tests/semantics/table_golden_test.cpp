@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "../pattern.hpp"
+#include "ptxas_video.hpp"
 #include "table_cases.hpp"
 
 namespace warploom::semantics {
@@ -22,18 +24,49 @@ std::map<std::string, std::string> read(const char* name, char separator) {
   return lines;
 }
 
-// Ledger lines name a case, or several with '*' for any part.
-bool in_ledger(const std::map<std::string, std::string>& ledger, const std::string& key) {
-  for (const auto& [name, reason] : ledger)
-    if (fits_pattern(name, key)) return true;
-  return false;
+// Ledger lines name a case, or several with '*' for any part. A reason that starts with the name of a deviation is not
+// an excuse: the recording must be what the deviation makes.
+struct Ledger {
+  std::map<std::string, std::string> lines = read("h200_ledger.txt", '|');
+  std::set<std::string> used;
+
+  bool excuses(const std::string& key) {
+    bool found = false;
+    for (const auto& [name, reason] : lines) {
+      if (deviation(reason) != 0 || !fits_pattern(name, key)) continue;
+      used.insert(name);
+      found = true;
+    }
+    return found;
+  }
+  unsigned deviations(const std::string& key) {
+    unsigned all = 0;
+    for (const auto& [name, reason] : lines) {
+      if (deviation(reason) == 0 || !fits_pattern(name, key)) continue;
+      used.insert(name);
+      all |= deviation(reason);
+    }
+    return all;
+  }
+  static unsigned deviation(const std::string& reason) {
+    for (const auto& [name, bit] : kDeviations)
+      if (reason.starts_with(std::string(name) + ":")) return bit;
+    return 0;
+  }
+};
+
+std::string digest_of(const TableCase& c, const u64* const* columns, const bool* valid) {
+  char digest[24];
+  std::snprintf(digest, sizeof digest, "%08x", static_cast<std::uint32_t>(table_digest(c, columns, valid)));
+  return digest;
 }
 
 TEST(TableGolden, references_equal_an_h200) {
-  const auto recorded = read("h200_table.tsv", '\t'), ledger = read("h200_ledger.txt", '|');
+  const auto recorded = read("h200_table.tsv", '\t');
+  Ledger ledger;
   ASSERT_GT(recorded.size(), 7000u);
   const TableSuite& suite = table_suite();
-  std::size_t compared = 0, excused = 0, approximate = 0;
+  std::size_t compared = 0, excused = 0, approximate = 0, deviating = 0;
   for (const TableCase& c : suite.cases) {
     if (!c.ref && !c.group) {
       ++approximate;  // approx_test
@@ -43,7 +76,7 @@ TEST(TableGolden, references_equal_an_h200) {
     for (const std::uint32_t mask : kTableMasks) {
       if (mask != kTableMasks[0] && !is_warp(suite, batch)) continue;
       const std::string key = table_key(c, is_warp(suite, batch) ? mask : 0);
-      if (in_ledger(ledger, table_key(c, 0))) {
+      if (ledger.excuses(table_key(c, 0))) {
         ++excused;
         continue;
       }
@@ -57,14 +90,28 @@ TEST(TableGolden, references_equal_an_h200) {
       for (std::size_t k = 0; k < kMostResults; ++k) columns[k] = &results[k * kTableSets];
       bool valid[kTableSets];
       ASSERT_TRUE(table_expect(c, suite.operands[batch.operands].data(), mask, columns, valid));
-      char digest[24];
-      std::snprintf(digest, sizeof digest, "%08x", static_cast<std::uint32_t>(table_digest(c, columns, valid)));
-      EXPECT_EQ(digest, at->second) << key;
       ++compared;
+      if (digest_of(c, columns, valid) == at->second) continue;
+      const unsigned deviations = c.deviating ? ledger.deviations(key) : 0;
+      if (deviations == 0) {
+        ADD_FAILURE() << key << ": not what an H200 gave";
+        continue;
+      }
+      ++deviating;
+      const u64* words = suite.operands[batch.operands].data();
+      for (std::size_t n = 0; n < kTableSets; ++n) {
+        u64 a[kMostSources] = {};
+        for (std::size_t k = 0; k < c.in.size(); ++k) a[k] = words[k * kTableSets + n];
+        c.deviating(deviations, a, &columns[0][n]);
+      }
+      EXPECT_EQ(digest_of(c, columns, valid), at->second) << key << ": the deviation does not explain the recording";
     }
   }
-  std::printf("%zu cases of the table: %zu recordings equal, %zu in the ledger, %zu approximate\n", suite.cases.size(),
-              compared, excused, approximate);
+  std::printf(
+      "%zu cases of the table: %zu recordings compared, %zu equal, %zu as ptxas deviates, %zu in the ledger, "
+      "%zu approximate\n",
+      suite.cases.size(), compared, compared - deviating, deviating, excused, approximate);
+  for (const auto& [name, reason] : ledger.lines) EXPECT_TRUE(ledger.used.contains(name)) << name << ": not needed";
   EXPECT_EQ(compared, recorded.size());
 }
 
@@ -72,7 +119,9 @@ TEST(TableGolden, references_equal_an_h200) {
 TEST(TableGolden, every_pure_form_has_cases) {
   for (const std::string& line : table_suite().left_out) std::printf("%s\n", line.c_str());
   for (const std::string& line : table_suite().left_out)
-    EXPECT_TRUE(line.find("without a reference") == std::string::npos || line.starts_with("mov.b128")) << line;
+    EXPECT_TRUE(line.find("without a reference") == std::string::npos || line.starts_with("mov.b128") ||
+                line.starts_with("cvt.rs{.relu}.satfinite"))  // tests/device/forms_test.cpp
+        << line;
 }
 
 }  // namespace

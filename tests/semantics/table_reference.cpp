@@ -1,9 +1,12 @@
 // The scalar reference of any instruction of the table, put together from isa/ref.
+#include <optional>
+
 #include "isa/ref/bits.hpp"
 #include "isa/ref/compare.hpp"
 #include "isa/ref/convert.hpp"
 #include "isa/ref/format.hpp"
 #include "isa/ref/video.hpp"
+#include "ptxas_video.hpp"
 #include "table_cases.hpp"
 
 namespace warploom::semantics {
@@ -265,7 +268,62 @@ u64 convert_float(const Insn& i, Type from, Type to, u64 a) {
   return i.has(Mod::sat) ? ref::saturate(g, r) : r;
 }
 
+const ref::Narrow* narrow_of(Type t) {
+  switch (t) {
+    case Type::e2m1x2: return &ref::kE2m1;
+    case Type::e2m3x2: return &ref::kE2m3;
+    case Type::e3m2x2: return &ref::kE3m2;
+    default: return nullptr;
+  }
+}
+
+// Formats of 4 and 6 bits, powers of two, and stochastic rounding of pairs; four at once are in tests/device.
+Reference convert_rare(const Insn& i) {
+  const Type to = i.type(0), from = i.type(1);
+  const bool clamp = i.has(Mod::relu), finite = i.has(Mod::satfinite), up = i.has(Mod::rp);
+  if (i.has(Mod::rs)) {
+    if (to != Type::f16x2 && to != Type::bf16x2) return {};
+    const Format f = ref::format_of(element(to));
+    const int bits = to == Type::f16x2 ? 13 : 16;
+    return [=](Words a, u64* d) {
+      const auto one = [&](u64 x, u64 random) {
+        return ref::stochastic(f, {u32(random), bits}, clamp, finite, u32(x));
+      };
+      d[0] = one(a[0], a[2] >> 16) << 16 | one(a[1], a[2]);
+    };
+  }
+  if (to == Type::ue8m0x2) {
+    const Format f = from == Type::f32 ? ref::kF32 : ref::kBf16;
+    return [=](Words a, u64* d) {
+      const u64 x = from == Type::f32 ? a[0] : a[0] >> 16 & 0xffff, y = from == Type::f32 ? a[1] : a[0] & 0xffff;
+      d[0] = u64(ref::to_ue8m0(f, x, up, finite)) << 8 | ref::to_ue8m0(f, y, up, finite);
+    };
+  }
+  if (from == Type::ue8m0x2)
+    return [](Words a, u64* d) {
+      d[0] = u64(ref::bf16_of_ue8m0(std::uint8_t(a[0] >> 8))) << 16 | ref::bf16_of_ue8m0(std::uint8_t(a[0]));
+    };
+  if (const ref::Narrow* n = narrow_of(to)) {
+    const unsigned field = to == Type::e2m1x2 ? 4 : 8;
+    return [=](Words a, u64* d) {
+      d[0] = u64(ref::to_narrow(*n, ref::kF32, a[0], clamp)) << field | ref::to_narrow(*n, ref::kF32, a[1], clamp);
+    };
+  }
+  if (const ref::Narrow* n = narrow_of(from)) {
+    const unsigned field = from == Type::e2m1x2 ? 4 : 8;
+    return [=](Words a, u64* d) {
+      const auto widen = [&](u64 v) {
+        const u64 r = ref::from_narrow(*n, ref::kF16, std::uint8_t(v & ((1U << field) - 1)));
+        return clamp ? relu(ref::kF16, r) : r;
+      };
+      d[0] = widen(a[0] >> field) << 16 | widen(a[0]);
+    };
+  }
+  return {};
+}
+
 Reference convert(const Insn& i) {
+  if (Reference rare = convert_rare(i)) return rare;
   const Type to = i.type(0), from = i.type(1);
   const bool clamp = i.has(Mod::relu), sat = i.has(Mod::sat);
   const Round mode = rounding(i);
@@ -393,7 +451,7 @@ Reference packed_video(const Insn& i, const VideoOperands& operands) {
   return {};
 }
 
-Reference video(const Insn& i, const VideoOperands& operands) {
+std::optional<ref::ScalarVideo> scalar_video(const Insn& i, const VideoOperands& operands) {
   using S = ref::ScalarVideo;
   constexpr std::pair<Op, S::Op> kOps[] = {
       {Op::vadd, S::Op::add},         {Op::vsub, S::Op::sub}, {Op::vshl, S::Op::shl},
@@ -424,8 +482,14 @@ Reference video(const Insn& i, const VideoOperands& operands) {
     v.d = part(operands.select[0]);
     v.a = part(operands.select[1]);
     v.b = part(operands.select[2]);
-    return [v](Words a, u64* d) { d[0] = ref::video(v, u32(a[0]), u32(a[1]), u32(a[2])); };
+    return v;
   }
+  return std::nullopt;
+}
+
+Reference video(const Insn& i, const VideoOperands& operands) {
+  if (const auto v = scalar_video(i, operands))
+    return [v = *v](Words a, u64* d) { d[0] = ref::video(v, u32(a[0]), u32(a[1]), u32(a[2])); };
   return packed_video(i, operands);
 }
 
@@ -490,6 +554,14 @@ Reference special(const Insn& i) {
 }
 
 }  // namespace
+
+Deviating deviating_reference(Op op, const ModSet& mods, const Type* types, const VideoOperands& video) {
+  const auto v = scalar_video({op, mods, types, 0, video}, video);
+  if (!v) return {};
+  return [v = *v](unsigned deviations, const u64* a, u64* d) {
+    d[0] = ptxas_video(v, u32(a[0]), u32(a[1]), u32(a[2]), deviations);
+  };
+}
 
 Reference reference(Op op, const ModSet& mods, const Type* types, u64 immediate, const VideoOperands& video) {
   const Insn i{op, mods, types, immediate, video};

@@ -12,6 +12,7 @@
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/native.hpp"
 #include "device/cpu/printf.hpp"
+#include "isa/ref/float.hpp"
 
 using warploom::codegen::Exit;
 using warploom::codegen::WarpContext;
@@ -64,7 +65,23 @@ void warploom_match(const std::uint64_t* values, const std::uint32_t* members, s
 }
 
 void warploom_redux(const std::uint64_t* values, const std::uint32_t* members, std::uint32_t active, std::uint32_t kind,
-                    std::uint32_t is_signed, std::uint32_t* out) {
+                    std::uint32_t flags, std::uint32_t* out) {
+  using namespace warploom;
+  if ((flags & ptx::kReduxFloat) != 0) {
+    const isa::ref::MinMax how{.max = kind == 2, .nan = (flags & ptx::kReduxNan) != 0};
+    const std::uint32_t kept = (flags & ptx::kReduxAbs) != 0 ? 0x7fffffff : 0xffffffff;
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      out[l] = 0;
+      bool first = true;
+      for (std::uint32_t group = members[l] & active; group != 0; group &= group - 1) {
+        const std::uint64_t x = values[std::countr_zero(group)] & kept;
+        out[l] = static_cast<std::uint32_t>(isa::ref::min_max(isa::ref::kF32, how, first ? x : out[l], x));
+        first = false;
+      }
+    }
+    return;
+  }
+  const bool is_signed = (flags & ptx::kReduxSigned) != 0;
   for (std::uint32_t l = 0; l < 32; ++l) {
     out[l] = 0;
     const std::uint32_t group = members[l] & active;
@@ -74,7 +91,7 @@ void warploom_redux(const std::uint64_t* values, const std::uint32_t* members, s
       if (((group >> o) & 1U) == 0) continue;
       const auto x = static_cast<std::uint32_t>(values[o]);
       const auto less = [&](std::uint32_t a, std::uint32_t b) {
-        return is_signed != 0 ? static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b) : a < b;
+        return is_signed ? static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b) : a < b;
       };
       if (first) {
         r = x;

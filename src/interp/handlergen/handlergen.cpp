@@ -49,6 +49,11 @@ class Generator {
         if (p.operands[k].pair != -1) results.push_back(isa::Type::pred);
         if (!ir::is_source(p, k)) continue;
       }
+      if (p.operands[k].kind == ptx::Operand::Kind::vector) {
+        sources.insert(sources.end(), p.operands[k].elements.size(), t);
+        immediates.insert(immediates.end(), p.operands[k].elements.size(), -1);
+        continue;
+      }
       sources.push_back(t);
       immediates.push_back(p.op == isa::Op::lop3 && k == 4 ? static_cast<std::int32_t>(p.operands[k].imm) : -1);
     }
@@ -252,6 +257,11 @@ void for_each_instruction(const isa::Row& row, const isa::Form& form, F f) {
       ptx::Operand o;
       o.kind = (spec.kinds & isa::kReg) != 0 ? ptx::Operand::Kind::reg : ptx::Operand::Kind::imm;
       o.reg = static_cast<std::int32_t>(p.operands.size());
+      if (row.op == isa::Op::cvt && spec.kinds == isa::kVector) {
+        o.kind = ptx::Operand::Kind::vector;
+        o.elements.assign(4, ptx::Operand{});
+        for (ptx::Operand& element : o.elements) element.reg = o.reg;
+      }
       if (p.operands.empty()) {
         may_pair = (spec.kinds & isa::kPredPair) != 0;
         pair_due = (spec.kinds & isa::kPairDue) != 0;

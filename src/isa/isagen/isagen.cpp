@@ -45,9 +45,11 @@ struct Row {
   std::vector<Form> forms;
 };
 
-const Strings kTypes = {"pred", "b1",  "b8",    "b16",   "b32",   "b64",  "b128", "u4",     "u8",    "u16",    "u32",
-                        "u64",  "s4",  "s8",    "s16",   "s32",   "s64",  "f16",  "f16x2",  "bf16",  "bf16x2", "tf32",
-                        "f32",  "f64", "f32x2", "u16x2", "s16x2", "e4m3", "e5m2", "e4m3x2", "e5m2x2"};
+const Strings kTypes = {"pred",   "b1",     "b8",      "b16",    "b32",    "b64",    "b128",   "u4",
+                        "u8",     "u16",    "u32",     "u64",    "s4",     "s8",     "s16",    "s32",
+                        "s64",    "f16",    "f16x2",   "bf16",   "bf16x2", "tf32",   "f32",    "f64",
+                        "f32x2",  "u16x2",  "s16x2",   "e4m3",   "e5m2",   "e4m3x2", "e5m2x2", "e2m1x2",
+                        "e2m3x2", "e3m2x2", "ue8m0x2", "e2m1x4", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4"};
 const Strings kFlows = {"pure",   "load", "store", "atomic", "barrier", "warp_sync", "fence",
                         "branch", "call", "exit",  "trap",   "hint",    "clock",     "native"};
 

@@ -98,6 +98,96 @@ constexpr std::uint64_t from_e4m3(Format to, std::uint8_t a) {
   return pack(to, Round::rn, (a & 0x80) != 0, u128(e == 0 ? a & 7 : (a & 7) | 8), (e == 0 ? 1 : e) - 7 - 3);
 }
 
+// How many discarded bits decide, and the random bits that are added to them: the highest of the discarded bits get
+// them.
+struct Stochastic {
+  std::uint32_t random = 0;
+  int bits = 0;  // none: to nearest even
+};
+
+// man * 2^exp as a multiple of 2^ulp: the magnitude that a format keeps.
+constexpr u128 keep(const Finite& x, int ulp, Stochastic s) {
+  const int drop = ulp - x.exp;
+  if (drop <= 0) return x.man << -drop;
+  if (drop > 100) return 0;
+  if (s.bits > 0) {
+    const u128 random = s.random & ((u128(1) << s.bits) - 1);
+    return (x.man + (drop >= s.bits ? random << (drop - s.bits) : random >> (s.bits - drop))) >> drop;
+  }
+  const u128 rest = x.man & ((u128(1) << drop) - 1), half = u128(1) << (drop - 1), q = x.man >> drop;
+  return rest > half || (rest == half && (q & 1) != 0) ? q + 1 : q;
+}
+
+// cvt.rs: to f16 or bf16; finite values that round past the range become infinite, with `finite` the largest ones.
+constexpr std::uint64_t stochastic(Format to, Stochastic s, bool relu, bool finite, std::uint32_t a) {
+  if (is_nan(kF32, a)) return to.nan();
+  if (relu && is_negative(kF32, a)) return 0;
+  const std::uint64_t sign = is_negative(kF32, a) ? to.sign_bit() : 0;
+  const std::uint64_t most = finite ? to.infinity() - 1 : to.infinity();
+  if (is_inf(kF32, a)) return sign | most;
+  const Finite x = unpack(kF32, a);
+  if (x.man == 0) return sign;
+  const int lowest = 1 - to.bias(), e = top_bit(x.man) + x.exp < lowest ? lowest : top_bit(x.man) + x.exp;
+  const u128 code = (u128(e - lowest) << to.fraction) + keep(x, e - to.fraction, s);
+  return sign | (code > most ? most : std::uint64_t(code));
+}
+
+// Formats of 4, 6 and 8 bits, as .satfinite leaves them: no infinities; the bits of the largest value, and of what NaNs
+// become, which is the largest value where a format has none.
+struct Narrow {
+  int exponent, fraction;
+  std::uint8_t most, nan;
+  constexpr int lowest() const { return 2 - (1 << (exponent - 1)); }
+  constexpr std::uint8_t sign() const { return std::uint8_t(1 << (exponent + fraction)); }
+};
+inline constexpr Narrow kE4m3{4, 3, 0x7e, 0x7f}, kNarrowE5m2{5, 2, 0x7b, 0x7f}, kE2m1{2, 1, 7, 7}, kE2m3{2, 3, 31, 31},
+    kE3m2{3, 2, 31, 31};
+
+constexpr std::uint8_t to_narrow(Narrow to, Format from, std::uint64_t a, bool relu, Stochastic s = {}) {
+  if (is_nan(from, a)) return to.nan;
+  if (relu && is_negative(from, a)) return 0;
+  const std::uint8_t sign = is_negative(from, a) ? to.sign() : 0;
+  if (is_inf(from, a)) return sign | to.most;
+  const Finite x = unpack(from, a);
+  if (x.man == 0) return sign;
+  const int e = top_bit(x.man) + x.exp < to.lowest() ? to.lowest() : top_bit(x.man) + x.exp;
+  const u128 code = (u128(e - to.lowest()) << to.fraction) + keep(x, e - to.fraction, s);
+  return std::uint8_t(sign | (code > to.most ? to.most : std::uint8_t(code)));
+}
+constexpr std::uint64_t from_narrow(Narrow from, Format to, std::uint8_t a) {
+  const std::uint8_t m = a & std::uint8_t(from.sign() - 1);
+  if (m > from.most) return to.nan();
+  const int e = m >> from.fraction;
+  const unsigned hidden = 1U << from.fraction, part = m & (hidden - 1);
+  return pack(to, Round::rn, (a & from.sign()) != 0, e == 0 ? part : part | hidden,
+              (e == 0 ? 0 : e - 1) + from.lowest() - from.fraction);
+}
+
+// ue8m0, the power of two 2^(code - 127), of a magnitude: at or below it (.rz), or at or above it (.rp). 255 is NaN,
+// and what 2^127 is too small for unless .satfinite makes it 254.
+constexpr std::uint8_t to_ue8m0(Format from, std::uint64_t a, bool up, bool finite) {
+  if (is_nan(from, a)) return 255;
+  const int most = finite ? 254 : 255;
+  if (is_inf(from, a)) return std::uint8_t(most);
+  const Finite x = unpack(from, a);
+  if (x.man == 0) return 0;
+  const int code = top_bit(x.man) + x.exp + 127 + (up && (x.man & (x.man - 1)) != 0 ? 1 : 0);
+  return std::uint8_t(code < 0 ? 0 : code > most ? most : code);
+}
+constexpr std::uint16_t bf16_of_ue8m0(std::uint8_t code) {
+  return std::uint16_t(code == 255 ? kBf16.nan() : code == 0 ? 0x40 : std::uint32_t{code} << 7);
+}
+
+// The random bits of element i of four, a first (cvt.rs to 4, 6 and 8 bits): each pair shares 16 bits, which the first
+// of it takes in reverse. For e2m1x4 the 16 bits are a byte of each half.
+constexpr Stochastic random_of(std::uint32_t bits, bool is_e2m1, unsigned i) {
+  std::uint32_t half = i < 2 ? bits >> 16 : bits & 0xffff;
+  if (is_e2m1) half = i < 2 ? (bits >> 8 & 0xff) | (bits >> 16 & 0xff00) : (bits & 0xff) | (bits >> 8 & 0xff00);
+  std::uint32_t reversed = 0;
+  for (int k = 0; k < 16; ++k) reversed |= (half >> k & 1) << (15 - k);
+  return {i % 2 == 0 ? reversed : half, 16};
+}
+
 // cvt.rna.tf32.f32 and cvt.rn/rz.tf32.f32: a float whose low 13 fraction bits are zero. NaNs lose them too.
 constexpr std::uint32_t to_tf32(Round mode, bool relu, std::uint32_t a) {
   if (is_nan(kF32, a)) return (mode == Round::rna ? a : std::uint32_t(kF32.nan())) & ~0x1fffu;

@@ -90,37 +90,60 @@ constexpr s128 video_clamp(s128 v, unsigned bits, bool is_signed) {
   return v < low ? low : v > high ? high : v;
 }
 
-constexpr std::uint32_t video(const ScalarVideo& v, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+constexpr s128 video_low(s128 v, unsigned bits, bool is_signed) {
+  const s128 mask = (s128(1) << bits) - 1;
+  return is_signed && (v >> (bits - 1) & 1) != 0 ? (v & mask) - mask - 1 : v & mask;
+}
+
+// The result of the operation, before anything is cut or clamped; not of mad.
+constexpr s128 video_intermediate(const ScalarVideo& v, std::uint32_t a, std::uint32_t b) {
   using Op = ScalarVideo::Op;
-  using Second = ScalarVideo::Second;
   const s128 x = video_part(a, v.a, v.a_signed), y = video_part(b, v.b, v.b_signed);
   const unsigned by = unsigned(v.wrap ? y & 31 : y > 32 ? 32 : y);
-  s128 r = 0;
   switch (v.op) {
-    case Op::add: r = x + y; break;
-    case Op::sub: r = x - y; break;
-    case Op::absdiff: r = x < y ? y - x : x - y; break;
-    case Op::min: r = x < y ? x : y; break;
-    case Op::max: r = x < y ? y : x; break;
-    case Op::shl: r = x * (s128(1) << by); break;
-    case Op::shr: r = x >> by; break;
-    case Op::set: r = compare(v.cmp, x, y) ? 1 : 0; break;
-    case Op::mad: {
-      const bool is_signed = v.a_signed || v.b_signed || v.negate_product || v.negate_addend;
-      r = v.negate_product ? -(x * y) : x * y;
-      r += video_part(v.negate_addend ? ~c : c, {}, is_signed);
-      r += v.negate_addend || v.plus_one ? 1 : 0;
-      r >>= v.scale;
-      return std::uint32_t(v.sat ? video_clamp(r, 32, is_signed) : r);
-    }
+    case Op::add: return x + y;
+    case Op::sub: return x - y;
+    case Op::absdiff: return x < y ? y - x : x - y;
+    case Op::min: return x < y ? x : y;
+    case Op::max: return x < y ? y : x;
+    case Op::shl: return x * (s128(1) << by);
+    case Op::shr: return x >> by;
+    default: return compare(v.cmp, x, y) ? 1 : 0;
   }
-  if (v.sat) r = video_clamp(r, v.d.bits, v.d_signed);
+}
+
+constexpr std::uint32_t video_multiply(const ScalarVideo& v, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  const bool is_signed = v.a_signed || v.b_signed || v.negate_product || v.negate_addend;
+  const s128 product = video_part(a, v.a, v.a_signed) * video_part(b, v.b, v.b_signed);
+  s128 r = v.negate_product ? -product : product;
+  r += video_part(v.negate_addend ? ~c : c, {}, is_signed);
+  r += v.negate_addend || v.plus_one ? 1 : 0;
+  r >>= v.scale;
+  return std::uint32_t(v.sat ? video_clamp(r, 32, is_signed) : r);
+}
+
+// Of .min and .max: the type of the result says how both sides are taken, "the sign of the intermediate result depends
+// on dtype" and "the sign of the third operand is based on dtype" (9.7.17.1). Sums and differences that are not clamped
+// are of 32 bits; other intermediate results are compared before they are cut to that.
+constexpr bool video_less(const ScalarVideo& v, s128 r, std::uint32_t c) {
+  const bool sum = v.op == ScalarVideo::Op::add || v.op == ScalarVideo::Op::sub;
+  return video_low(r, sum && !v.sat ? 32 : 64, v.d_signed) < video_part(c, {}, v.d_signed);
+}
+
+constexpr std::uint32_t video(const ScalarVideo& v, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  using Second = ScalarVideo::Second;
+  if (v.op == ScalarVideo::Op::mad) return video_multiply(v, a, b, c);
+  s128 r = video_intermediate(v, a, b);
+  if (v.sat) {
+    // A shift to the left gives 34 bits, as section 9.7.17.1 says of every intermediate result.
+    if (v.op == ScalarVideo::Op::shl) r = video_low(r, 34, true);
+    r = video_clamp(r, v.d.bits, v.d_signed);
+  }
   const auto t = std::uint32_t(r);
-  const bool less = v.d_signed ? std::int32_t(t) < std::int32_t(c) : t < c;
   switch (v.second) {
     case Second::add: return t + c;
-    case Second::min: return less ? t : c;
-    case Second::max: return less ? c : t;
+    case Second::min: return video_less(v, r, c) ? t : c;
+    case Second::max: return video_less(v, r, c) ? c : t;
     case Second::none: break;
   }
   if (v.d.bits == 32) return t;
