@@ -4,9 +4,9 @@
 compare.py [--json FILE] [--bench GPU_BENCH] [--ptx FILE] [--ours PYTHON] [--peers PYTHON] [--rounds N] [--quick]
 
 Every package runs in a process of its own and is asked in turns, section by section, so that all see the same machine;
-a figure is the median of the rounds. `--ours` is a Python with the warploom package, `--peers` one with the others (both:
-this one unless said otherwise). `--bench` is the C++ benchmark (build/bin/benchmarks/gpu_bench). What is not installed
-is skipped, and said. `--quick`: small sizes, to see that all of it runs.
+a figure is the median of the rounds. `--ours` is a Python with the warploom package, `--peers` one with the others
+(both: this one unless said otherwise). `--bench` is the C++ benchmark (build/bin/benchmarks/gpu_bench). What is not
+installed is skipped, and said. `--quick`: small sizes, to see that all of it runs.
 """
 import argparse
 import datetime

@@ -6,6 +6,13 @@ constexpr int kWidth = 64;
 // How scores become powers of two: 1 / sqrt(64), times log2(e).
 constexpr float kScale = 0.125f * 1.4426950408889634f;
 
+// A power of two as the hardware gives it, within 2^-22 (PTX, "ex2.approx").
+__device__ float power(float x) {
+  float out;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
+
 // [f32]
 // out[h] = softmax(q[h] k[h]^T / 8) v[h], all (heads, length, 64); the grid is (length / 128 rounded up, heads), blocks
 // have 256 threads and kAttentionShared bytes of shared memory. Threads form 16 x 16: each has 8 queries by 4 keys of
@@ -71,12 +78,12 @@ __global__ void __launch_bounds__(256, 2)
       float grown = fmaxf(fmaxf(score[i][0], score[i][1]), fmaxf(score[i][2], score[i][3]));
       for (int step = 8; step > 0; step /= 2) grown = fmaxf(grown, __shfl_xor_sync(0xFFFFFFFF, grown, step));
       grown = fmaxf(grown, largest[i]);
-      const float shrink = exp2f(largest[i] - grown);
+      const float shrink = power(largest[i] - grown);
       largest[i] = grown;
       float sum = 0;
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        score[i][j] = exp2f(score[i][j] - grown);
+        score[i][j] = power(score[i][j] - grown);
         sum += score[i][j];
         result[i][j] *= shrink;
       }
@@ -105,9 +112,10 @@ __global__ void __launch_bounds__(256, 2)
   for (int i = 0; i < 8; ++i) {
     float sum = total[i];
     for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xFFFFFFFF, sum, step);
+    const float scale = 1 / sum;
     if (first + row + i < length)
       *(float4*)(out + (size_t)(first + row + i) * kWidth + col) =
-          make_float4(result[i][0] / sum, result[i][1] / sum, result[i][2] / sum, result[i][3] / sum);
+          make_float4(result[i][0] * scale, result[i][1] * scale, result[i][2] * scale, result[i][3] * scale);
   }
 }
 // [/f32]
@@ -214,14 +222,14 @@ __global__ void __launch_bounds__(128)
         for (int n = 0; n < 8; ++n) grown = fmaxf(grown, fmaxf(score[m][n][2 * r], score[m][n][2 * r + 1]));
         for (int step = 2; step > 0; step /= 2) grown = fmaxf(grown, __shfl_xor_sync(0xFFFFFFFF, grown, step));
         grown = fmaxf(grown * kScale, largest[m][r]);
-        const float shrink = exp2f(largest[m][r] - grown);
+        const float shrink = power(largest[m][r] - grown);
         largest[m][r] = grown;
         float sum = 0;
 #pragma unroll
         for (int n = 0; n < 8; ++n)
 #pragma unroll
           for (int i = 2 * r; i < 2 * r + 2; ++i) {
-            score[m][n][i] = exp2f(score[m][n][i] * kScale - grown);
+            score[m][n][i] = power(score[m][n][i] * kScale - grown);
             sum += score[m][n][i];
             result[m][n][i] *= shrink;
           }
@@ -258,9 +266,10 @@ __global__ void __launch_bounds__(128)
       for (int step = 2; step > 0; step /= 2) sum += __shfl_xor_sync(0xFFFFFFFF, sum, step);
       const int row = first + m * 16 + group + r * 8;
       if (row >= length) continue;
+      const float scale = 1 / sum;
       for (int d = 0; d < 8; ++d)
         *(unsigned*)(out + (size_t)row * kWidth + d * 8 + pair) =
-            halves(result[m][d][2 * r] / sum, result[m][d][2 * r + 1] / sum);
+            halves(result[m][d][2 * r] * scale, result[m][d][2 * r + 1] * scale);
     }
 }
 // [/f16]

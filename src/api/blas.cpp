@@ -55,6 +55,14 @@ Extent MathCall::place(const detail::AnyView& view, std::size_t element, const c
       fail(ErrorId::invalid_value, std::string(what) + " has a negative extent: " + shape_text(view), "pass an array");
   const Extent extent = extent_of(view, element);
   check_place(context_, extent.low, extent.bytes, what);
+  if (extent.bytes == 0) return extent;
+  if (auto reached = math_->reachable(extent.low); !reached) {
+    const std::lock_guard lock(device_.mutex);
+    if (reached.error().id != ErrorId::invalid_device || device_.peers.empty()) {
+      reached.error().where = what;
+      fail(std::move(reached.error()));
+    }
+  }
   return extent;
 }
 

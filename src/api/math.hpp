@@ -48,7 +48,7 @@ class MathCall {
   void submit(runtime::Work work) const;
 
   const Stream& stream_;
-  const detail::DeviceState& device_;
+  detail::DeviceState& device_;
   runtime::Context& context_;
   device::Math* math_;
 };

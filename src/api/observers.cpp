@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -30,6 +32,7 @@ class Session {
     try {
       for (std::size_t i = 0; i < explains_.size(); ++i) report(*explains_[i], i);
       if (times_) report(*times_);
+      if (gpu_times_) report(*gpu_times_);
     } catch (const std::exception& exception) {
       std::fprintf(stderr, "warploom: no report: %s\n", exception.what());
     }
@@ -52,6 +55,13 @@ class Session {
     return times_;
   }
 
+  // Of the first GPU.
+  std::shared_ptr<observe::GpuTimes> gpu_times() {
+    const std::lock_guard lock(mutex_);
+    if (!gpu_times_) gpu_times_ = std::make_shared<observe::GpuTimes>();
+    return gpu_times_;
+  }
+
  private:
   // Null when it is empty too.
   static const char* variable(const char* name) {
@@ -68,8 +78,18 @@ class Session {
       write(path, report::times_to_json(totals));
   }
 
+  static void report(const observe::GpuTimes& times) {
+    const observe::GpuMeasurement measurement = times.measurement();
+    if (const char* path = variable("WARPLOOM_GPU_TIMES"); path != nullptr && !measurement.kernels.empty())
+      write(path, report::gpu_times_to_json(measurement));
+  }
+
   static void report(const observe::explain::Explain& explain, std::size_t index) {
-    const report::Report report = report::make_report(explain);
+    report::Report report = report::make_report(explain);
+    if (const char* path = variable("WARPLOOM_GPU_TIMES")) {
+      std::ifstream file(path);
+      report.gpu = report::gpu_times_from_json({std::istreambuf_iterator<char>(file), {}});
+    }
     report::TextOptions options;
     options.colour = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
     const std::string text = report::to_text(report, options);
@@ -93,6 +113,7 @@ class Session {
   std::mutex mutex_;
   std::vector<std::shared_ptr<observe::explain::Explain>> explains_;
   std::shared_ptr<observe::LaunchTimes> times_;
+  std::shared_ptr<observe::GpuTimes> gpu_times_;
 };
 
 Session& session() {
@@ -114,11 +135,13 @@ Result<std::shared_ptr<observe::LaunchLog>> attach_observers(device::Device& dev
       device.add_observer(session().explain(device.profile()));
     } else if (name == "time") {
       log = session().times();
+    } else if (name == "gpu_time") {
+      device.set_gpu_times(session().gpu_times());
     } else if (!name.empty()) {
       Diag diag;
       diag.id = ErrorId::invalid_value;
       diag.what = "environment variable WARPLOOM_OBSERVE names the observer \"" + std::string(name) + "\"";
-      diag.remedy = "the observers are: explain, time";
+      diag.remedy = "the observers are: explain, time, gpu_time";
       return diag;
     }
   }

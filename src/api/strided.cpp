@@ -22,11 +22,12 @@ struct Loops {
   std::vector<Axis> axes;
   std::size_t run = 0;  // bytes
 
-  [[nodiscard]] std::size_t bytes() const {
-    std::size_t total = run;
+  [[nodiscard]] std::size_t count() const {
+    std::size_t total = 1;
     for (const Axis& axis : axes) total *= static_cast<std::size_t>(axis.extent);
     return total;
   }
+  [[nodiscard]] std::size_t bytes() const { return run * count(); }
 };
 
 std::string shape_text(const long long* shape, unsigned rank) {
@@ -80,6 +81,39 @@ struct Place {
   std::byte* first = nullptr;  // lowest address
   std::size_t bytes = 0;       // to the end of the highest element
 };
+
+// The same, run by run, by the device.
+Result<void> copy_runs(device::Device& device, const Loops& loops, std::size_t axis, std::byte* to,
+                       const std::byte* from) {
+  if (axis == loops.axes.size()) return device.copy(to, from, loops.run);
+  const Axis& a = loops.axes[axis];
+  for (long long i = 0; i < a.extent; ++i) WL_TRY(copy_runs(device, loops, axis + 1, to + i * a.to, from + i * a.from));
+  return {};
+}
+
+// Work that copies elements; `source` is null for those of a fill, which the host holds. A GPU's memory is out of the
+// host's reach: a few runs are copies of its own, many go through memory of the host and back.
+Result<void> move_elements(device::Device& device, const Loops& loops, std::byte* to, const std::byte* from,
+                           const Place& target, const Place* source) {
+  constexpr std::size_t few = 4096;
+  if (!device.is_hardware()) {
+    copy_elements(loops, 0, to, from);
+    return {};
+  }
+  if (loops.count() <= few) return copy_runs(device, loops, 0, to, from);
+  const auto wait = []() -> Result<void> {
+    device::Queue* queue = device::Queue::current();
+    return queue == nullptr ? Result<void>() : queue->wait();
+  };
+  std::vector<std::byte> there(target.bytes), here(source == nullptr ? 0 : source->bytes);
+  WL_TRY(device.copy(there.data(), target.first, target.bytes));
+  if (source != nullptr) WL_TRY(device.copy(here.data(), source->first, source->bytes));
+  WL_TRY(wait());
+  copy_elements(loops, 0, there.data() + (to - target.first),
+                source == nullptr ? from : here.data() + (from - source->first));
+  WL_TRY(device.copy(target.first, there.data(), target.bytes));
+  return wait();
+}
 
 // Throws invalid_value when the elements do not lie in one allocation, or not in memory at all.
 Place place_of(runtime::Context& context, const Strided& elements, const void* data, const long long* strides,
@@ -153,18 +187,20 @@ void copy_strided(const Device& device, const Stream* stream, const Strided& ele
       }
       copy_elements(gather, 0, bytes.data(), static_cast<const std::byte*>(from));
       return runtime::Operation::other(runtime::NodeKind::copy,
-                                       [scatter = std::move(scatter), bytes = std::move(bytes), to]() -> Result<void> {
-                                         copy_elements(scatter, 0, static_cast<std::byte*>(to), bytes.data());
-                                         return {};
+                                       [&device = context.device(), scatter = std::move(scatter),
+                                        bytes = std::move(bytes), to, target]() -> Result<void> {
+                                         return move_elements(device, scatter, static_cast<std::byte*>(to),
+                                                              bytes.data(), target, nullptr);
                                        });
     };
   }
-  api::run_copy(
-      context, *owner, stream, places,
-      runtime::Operation::other(runtime::NodeKind::copy, [loops = std::move(loops), to, from]() -> Result<void> {
-        copy_elements(loops, 0, static_cast<std::byte*>(to), static_cast<const std::byte*>(from));
-        return {};
-      }));
+  api::run_copy(context, *owner, stream, places,
+                runtime::Operation::other(
+                    runtime::NodeKind::copy,
+                    [&device = context.device(), loops = std::move(loops), to, from, target, source]() -> Result<void> {
+                      return move_elements(device, loops, static_cast<std::byte*>(to),
+                                           static_cast<const std::byte*>(from), target, &source);
+                    }));
 }
 
 void fill_strided(const Device& device, const Stream* stream, const Strided& elements, void* to,
@@ -185,10 +221,9 @@ void fill_strided(const Device& device, const Stream* stream, const Strided& ele
   api::run_on(context, *owner, stream,
               runtime::Operation::other(
                   runtime::NodeKind::fill,
-                  [loops = std::move(loops), to,
+                  [&device = context.device(), loops = std::move(loops), to, target,
                    pattern = std::vector<std::byte>(first, first + elements.element_bytes)]() -> Result<void> {
-                    copy_elements(loops, 0, static_cast<std::byte*>(to), pattern.data());
-                    return {};
+                    return move_elements(device, loops, static_cast<std::byte*>(to), pattern.data(), target, nullptr);
                   }));
 }
 

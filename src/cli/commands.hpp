@@ -27,6 +27,7 @@ struct RunOptions {
 
 struct ExplainOptions : RunOptions {
   std::string json_file;
+  bool no_gpu = false;
 };
 
 struct CacheOptions {
@@ -49,7 +50,8 @@ int scan(const ScanOptions& options);
 int cache(const CacheOptions& options);
 
 // Runs a program to its end with variables added to the environment: its exit code, or 128 plus the signal that ended
-// it. Says why when it cannot be started.
-int run_program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment);
+// it. Says why when it cannot be started. A silent one gets no input, and what it prints is not seen.
+int run_program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
+                bool silent = false);
 
 }  // namespace warploom::cli

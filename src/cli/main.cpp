@@ -54,6 +54,8 @@ int parse_and_run(int argc, char** argv) {
   add_run_options(*explain_command, explain);
   explain_command->add_option("--json", explain.json_file, "also write the report as JSON to this file")
       ->type_name("FILE");
+  explain_command->add_flag("--no-gpu", explain.no_gpu,
+                            "do not run the program on a GPU as well, where its kernels would be timed");
   explain_command->footer(
       "Counts are exact: global requests and sectors equal a GPU's counters. ~ marks modelled figures, ?\n"
       "estimated ones. docs/guide/explain.md says how to read a report.");

@@ -3,8 +3,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/commands.hpp"
 
@@ -12,7 +14,8 @@ extern char** environ;
 
 namespace warploom::cli {
 
-int run_program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment) {
+int run_program(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
+                bool silent) {
   if (command.empty()) {
     std::fprintf(stderr, "warploom: no program given; add it after the options\n");
     return kUsageError;
@@ -44,10 +47,16 @@ int run_program(const std::vector<std::string>& command, const std::map<std::str
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
 
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  if (silent)
+    for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+      posix_spawn_file_actions_addopen(&files, file, "/dev/null", O_RDWR, 0);
+
   std::fflush(nullptr);
   pid_t child = 0;
-  const int error =
-      posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), variable_pointers.data());
+  const int error = posix_spawnp(&child, arguments[0], &files, &attributes, arguments.data(), variable_pointers.data());
+  posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   int status = 0;
   if (error == 0) {
@@ -61,8 +70,9 @@ int run_program(const std::vector<std::string>& command, const std::map<std::str
     return kCannotRun;
   }
   if (WIFSIGNALED(status)) {
-    std::fprintf(stderr, "warploom: the program was ended by signal %d (%s)\n", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
+    if (!silent)
+      std::fprintf(stderr, "warploom: the program was ended by signal %d (%s)\n", WTERMSIG(status),
+                   strsignal(WTERMSIG(status)));
     return 128 + WTERMSIG(status);
   }
   return WEXITSTATUS(status);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/commands.hpp"
+#include "warploom/device.hpp"
 
 namespace warploom::cli {
 namespace {
@@ -125,13 +126,41 @@ int run(const RunOptions& options) {
   return code;
 }
 
+namespace {
+
+// Runs the program on the GPU first, when there is one, and has its times shown beside the counts.
+void time_on_gpu(const ExplainOptions& options, const ReportFile& times,
+                 std::map<std::string, std::string>& environment) {
+  const char* device = std::getenv("WARPLOOM_DEVICE");
+  if (device != nullptr && std::strcmp(device, "cpu") == 0) return;
+  std::fprintf(stderr, "warploom: running the program on the GPU first, without its output, to time kernels\n");
+  const int code = run_program(options.command,
+                               {{"WARPLOOM_DEVICE", device != nullptr && *device != '\0' ? device : "cuda:0"},
+                                {"WARPLOOM_OBSERVE", "gpu_time"},
+                                {"WARPLOOM_GPU_TIMES", times.path()}},
+                               true);
+  if (code != 0)
+    std::fprintf(stderr,
+                 "warploom: on the GPU the program ended with %d; `warploom run --device cuda:0 PROGRAM` shows why\n",
+                 code);
+  if (times.has_kernels())
+    environment["WARPLOOM_GPU_TIMES"] = times.path();
+  else
+    std::fprintf(stderr, "warploom: no kernel was timed on the GPU\n");
+}
+
+}  // namespace
+
 int explain(const ExplainOptions& options) {
   if (options.command.empty()) return run_program({}, {});
-  const ReportFile report(options.json_file);
+  const ReportFile report(options.json_file), times("");
   if (report.path().empty()) return 1;
   auto environment = environment_of(options);
   environment["WARPLOOM_OBSERVE"] = "explain";
   environment["WARPLOOM_REPORT_JSON"] = report.path();
+  environment["WARPLOOM_GPU_TIMES"] = "";
+  if (!options.no_gpu && !times.path().empty() && Device::names().size() > 1) time_on_gpu(options, times, environment);
+  if (!environment["WARPLOOM_GPU_TIMES"].empty()) environment["WARPLOOM_DEVICE"] = "cpu";
   const int code = run_program(options.command, environment);
   if (code != kCannotRun && !report.has_kernels())
     std::fprintf(stderr,

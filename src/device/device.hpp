@@ -22,6 +22,10 @@
 #include "observe/launch_times.hpp"
 #include "observe/memory_facts.hpp"
 
+namespace warploom::observe {
+class GpuTimes;
+}
+
 namespace warploom::device {
 
 struct ParamInfo {
@@ -330,6 +334,8 @@ class Device {
   virtual void clear_observers() = 0;
   // Is told when each later launch began and ended; nullptr ends that.
   virtual void set_launch_log(std::shared_ptr<observe::LaunchLog> log) { (void)log; }
+  // Of a GPU: later launches run one by one, and their times by its own clock are gathered.
+  virtual void set_gpu_times(std::shared_ptr<observe::GpuTimes> times) { (void)times; }
 
  private:
   static Diag no_managed_memory() {

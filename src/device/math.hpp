@@ -88,6 +88,11 @@ class Math {
   // Loads the libraries, so that what is missing is said before work is queued.
   virtual Result<void> need_blas() = 0;
   virtual Result<void> need_fourier() = 0;
+  // An error for memory that work on this device cannot use, such as that of the host under a GPU.
+  virtual Result<void> reachable(const void* address) {
+    (void)address;
+    return {};
+  }
   // The most that a length, a distance or a count may be.
   [[nodiscard]] virtual std::int64_t most() const { return 0x7fffffff; }
   virtual Result<void> run(const Gemm& call) = 0;

@@ -1,4 +1,5 @@
 // Prints a report as JSON.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report/report.hpp"
@@ -111,6 +112,22 @@ ordered_json json(const KernelData& k, SourceText& sources) {
   return out;
 }
 
+ordered_json on_gpu(const observe::GpuMeasurement& gpu, const KernelData& k) {
+  ordered_json out = ordered_json::object();
+  if (const observe::GpuKernelTimes* times = times_of(gpu, k))
+    out["measured"] = {{"basis", name(Basis::exact)},
+                       {"median_seconds", times->median()},
+                       {"fastest_seconds", *std::min_element(times->seconds.begin(), times->seconds.end())},
+                       {"runs", times->seconds.size()},
+                       {"warm", times->warm}};
+  if (const auto p = predict(gpu.gpu, k))
+    out["predicted"] = {{"basis", name(Basis::modelled)},
+                        {"least_seconds", p->least},
+                        {"limiter", p->limiter},
+                        {"uncached_seconds", p->uncached}};
+  return out;
+}
+
 }  // namespace
 
 std::string to_json(const Report& report) {
@@ -122,7 +139,17 @@ std::string to_json(const Report& report) {
                      {"compute_capability", report.profile.sm},
                      {"multiprocessors", report.profile.sm_count}}},
                    {"kernels", ordered_json::array()}};
-  for (const KernelData& kernel : report.kernels) out["kernels"].push_back(json(kernel, sources));
+  if (report.gpu)
+    out["gpu"] = {{"name", report.gpu->gpu.name},
+                  {"driver", report.gpu->gpu.driver},
+                  {"multiprocessors", report.gpu->gpu.multiprocessors},
+                  {"clock_hz", report.gpu->gpu.clock_hz},
+                  {"memory_bytes_per_second", report.gpu->gpu.memory_bytes_per_second},
+                  {"counters", {{"read", false}, {"why", report.gpu->counters}}}};
+  for (const KernelData& kernel : report.kernels) {
+    out["kernels"].push_back(json(kernel, sources));
+    if (report.gpu) out["kernels"].back()["gpu"] = on_gpu(*report.gpu, kernel);
+  }
   for (const observe::ManagedFacts& m : report.managed)
     out["managed_memory"].push_back({{"place", m.place},
                                      {"bytes", m.bytes},

@@ -1,11 +1,13 @@
 // The report model and its printers: text for people, JSON for programs, both from the same data.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "isa/profile.hpp"
 #include "observe/explain/explain.hpp"
+#include "report/gpu.hpp"
 
 namespace warploom::report {
 
@@ -14,6 +16,7 @@ struct Report {
   std::vector<observe::explain::KernelData> kernels;  // in the order of their first launch
   std::vector<observe::ManagedFacts> managed{};       // in the order in which they were made
   observe::ReleaseFacts releases{};                   // of all devices together
+  std::optional<observe::GpuMeasurement> gpu{};       // of the same program on a GPU
 };
 
 Report make_report(const observe::explain::Explain& explain);

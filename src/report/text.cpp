@@ -66,6 +66,10 @@ class Printer {
     line("{}", bold(fmt::format("Warploom report, modelled GPU {} (compute capability {}.{})", report_.profile.title,
                                 report_.profile.sm / 10, report_.profile.sm % 10)));
     line("Counts are exact; ~ marks modelled figures, ? estimated ones.");
+    if (report_.gpu) {
+      line("Times on {} by its own clock; ~ what the counts alone would take there.", report_.gpu->gpu.name);
+      line("Hardware counters were not read: {}.", report_.gpu->counters);
+    }
     for (const KernelData& kernel : report_.kernels) print(kernel);
     if (!report_.managed.empty()) managed();
     if (report_.releases.put_off != 0) releases(report_.releases);
@@ -100,6 +104,7 @@ class Printer {
     if (k.failed != 0) launches += fmt::format(", {} failed", k.failed);
     const std::uint32_t threads = k.threads_per_block();
     line("  launches     {}", launches);
+    if (report_.gpu) on_gpu(k);
     line("  shape        grid {} x {} x {}, block {} x {} x {} = {} threads, {} warps", k.grid[0], k.grid[1], k.grid[2],
          k.block[0], k.block[1], k.block[2], threads, (threads + 31) / 32);
     line("  memory       {} bytes shared a block ({} static, {} dynamic), {} bytes local a thread",
@@ -116,6 +121,19 @@ class Printer {
       line("  branches     {} executed by warps, {} divergent ({:.1f} %)", grouped(k.branch.executed),
            grouped(k.branch.divergent),
            100.0 * static_cast<double>(k.branch.divergent) / static_cast<double>(k.branch.executed));
+  }
+
+  void on_gpu(const KernelData& k) {
+    const observe::GpuKernelTimes* times = times_of(*report_.gpu, k);
+    std::string text = "not measured: it was not launched there in this shape";
+    if (times != nullptr)
+      text = fmt::format("{} (median of {}{})", duration(times->median()), times->seconds.size(),
+                         times->warm ? ", warm" : "");
+    if (const auto p = predict(report_.gpu->gpu, k)) {
+      text += fmt::format("; predicted ~{} ({})", duration(p->least), p->limiter);
+      if (p->uncached > p->least) text += fmt::format(" to ~{} (memory without caches)", duration(p->uncached));
+    }
+    line("  on the GPU   {}", wrap(text, 15, options_.width));
   }
 
   void totals(const KernelData& k) {

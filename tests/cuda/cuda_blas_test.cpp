@@ -466,6 +466,24 @@ TEST_P(Math, CallsThatCannotBeAreRefused) {
             error_id::invalid_value);
 }
 
+TEST_P(Math, ArraysThatTheDeviceDoesNotReachAreRefused) {
+  if (std::string(GetParam()) == "cpu") GTEST_SKIP() << "the CPU device reaches all memory";
+  std::vector<float> host(16);
+  NdArray<float, 2> a(device, {4, 4}), c(device, {4, 4});
+  try {
+    blas::gemm(stream, 1.0F, {host.data(), {4, 4}}, a.view(), 0.0F, c.view());
+    ADD_FAILURE() << "memory of the host";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), error_id::invalid_value);
+    EXPECT_NE(error.message().find("memory of the host"), std::string::npos) << error.what();
+    EXPECT_EQ(error.where(), "a");
+  }
+  if (Device::names().size() < 3) return;
+  const Device other = Device::open("cuda:1");
+  NdArray<float, 2> far(other, {4, 4});
+  EXPECT_EQ(id_of([&] { blas::gemm(stream, 1.0F, far.view(), a.view(), 0.0F, c.view()); }), error_id::invalid_device);
+}
+
 INSTANTIATE_TEST_SUITE_P(On, Math, testing::Values("cpu", "cuda:0"),
                          [](const auto& one) { return std::string(one.param) == "cpu" ? "Cpu" : "Cuda"; });
 

@@ -216,7 +216,10 @@ ENTRY cuDeviceGetAttribute(int* value, int which, int) {
     case 6: *value = static_cast<int>(p.max_grid.y); break;
     case 7: *value = static_cast<int>(p.max_grid.z); break;
     case 8: *value = static_cast<int>(p.shared_memory_per_block); break;
+    case 13: *value = 1500000; break;  // kilohertz
     case 16: *value = static_cast<int>(p.multiprocessors); break;
+    case 36: *value = 2000000; break;  // of the memory, kilohertz
+    case 37: *value = 4096; break;     // its width in bits
     case 39: *value = static_cast<int>(p.max_threads_per_multiprocessor); break;
     case 75: *value = p.compute_capability_major; break;
     case 76: *value = p.compute_capability_minor; break;
@@ -357,6 +360,25 @@ ENTRY cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
 ENTRY cuMemFree_v2(std::uint64_t address) {
   const std::lock_guard lock(world().mutex);
   return world().memory.erase(address) + world().managed.erase(address) == 1 ? 0 : 1;
+}
+// CU_POINTER_ATTRIBUTE_MEMORY_TYPE (1: host, 2: device), _IS_MANAGED and _DEVICE_ORDINAL.
+ENTRY cuPointerGetAttribute(void* value, int which, std::uint64_t address) {
+  const auto inside = [address](std::uint64_t start, std::size_t bytes) {
+    return address >= start && address < start + bytes;
+  };
+  for (int number = 0; number < kDevices; ++number) {
+    World& one = world_of(number);
+    const std::lock_guard lock(one.mutex);
+    bool device = false, managed = false, host = false;
+    for (const auto& [start, array] : one.memory) device |= inside(start, array.size());
+    for (const auto& [start, memory] : one.managed) managed |= inside(start, memory.bytes());
+    for (const auto& [start, range] : one.registered)
+      host |= inside(reinterpret_cast<std::uint64_t>(start), range.bytes());
+    if (!device && !managed && !host) continue;
+    *static_cast<int*>(value) = which == 9 ? number : which == 8 ? managed : host ? 1 : 2;
+    return 0;
+  }
+  return 1;
 }
 ENTRY cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return answer([&] {

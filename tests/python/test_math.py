@@ -207,6 +207,7 @@ def test_a_missing_library_is_named_with_its_package(variable, call):
         "import numpy as np\nfrom warploom import blas, cuda, fft\na = cuda.to_device(np.ones((4, 4), np.float32))\n"
         "try:\n    %s\nexcept cuda.cudadrv.driver.CudaAPIError as error:\n    print(error)\n" % call
     )
-    done = subprocess.run([sys.executable, "-c", text], env=dict(os.environ, **{variable: "/nowhere/lib.so"}),
+    environment = dict(os.environ, WARPLOOM_DEVICE="cpu", **{variable: "/nowhere/lib.so"})
+    done = subprocess.run([sys.executable, "-c", text], env=environment,
                           capture_output=True, text=True, check=True)
     assert "[801]" in done.stdout and "/nowhere/lib.so" in done.stdout and "Debian: lib" in done.stdout

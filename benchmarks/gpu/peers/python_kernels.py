@@ -52,7 +52,7 @@ def make(cuda, row):
 
     @cuda.jit
     def blur(a, c):
-        # 5 x 5 binomial weights; a thread goes down 16 rows and keeps the sums along five of them. The two outer rows and
+        # 5 x 5 binomial weights; a thread goes down 16 rows and keeps the sums along five of them. The two outer
         # columns are not computed.
         x, top = cuda.blockIdx.x * 256 + cuda.threadIdx.x, cuda.blockIdx.y * 16
         if x < 2 or x >= a.shape[1] - 2:

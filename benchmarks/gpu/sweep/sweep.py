@@ -37,7 +37,7 @@ def main():
     for event in events:
         driver.call("cuEventCreate", ctypes.byref(event), 0)
     for name in sorted(set(re.findall(r"\.entry (matmul_\w+)", text))):
-        bm, bn, tm, tn, depth, stages, _ = map(int, name.split("_")[1:])
+        bm, bn, tm, tn, depth, stages, _ = map(int, name.split("_")[1:8])
         function, value = ctypes.c_void_p(), ctypes.c_int()
         facts = {}
         try:
@@ -45,7 +45,7 @@ def main():
             for what, key in (("registers", 4), ("local", 3)):
                 driver.call("cuFuncGetAttribute", ctypes.byref(value), key, function)
                 facts[what] = value.value
-            shared = 4 * stages * depth * (bm + 4 + bn)
+            shared = 4 * stages * (bm * (depth + 4) + depth * bn if "rows" in name else depth * (bm + 4 + bn))
             driver.call("cuFuncSetAttribute", function, 8, shared)
             driver.call("cuMemsetD8_v2", pointers[2], 0, ctypes.c_size_t(4 * n * n))
 

@@ -163,6 +163,35 @@ Result<void> CudaMath::need_blas() {
   return {};
 }
 
+Result<void> CudaMath::reachable(const void* address) {
+  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, _DEVICE_ORDINAL, _IS_MANAGED; CU_MEMORYTYPE_DEVICE; and the attribute
+  // CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS of GPUs that reach all memory of the host.
+  constexpr int kType = 2, kOrdinal = 9, kManaged = 8, kDeviceMemory = 2;
+  constexpr auto kReachesHost = static_cast<DeviceAttribute>(88);
+  if (address == nullptr) return {};
+  WL_TRY(device_.enter());
+  const auto at = reinterpret_cast<DevicePointer>(address);
+  const Driver& driver = device_.driver();
+  unsigned type = 0, managed = 0;
+  int ordinal = device_.number();
+  Diag d;
+  if (driver.pointer_attribute(&type, kType, at) != 0) {
+    if (device_.attribute(kReachesHost) != 0) return {};
+    d.id = ErrorId::invalid_value;
+    d.what = "the array is in memory of the host, which the GPU does not reach";
+    d.remedy = "copy it to an array on the device, or register the memory";
+    return d;
+  }
+  if (type != kDeviceMemory || driver.pointer_attribute(&ordinal, kOrdinal, at) != 0 || ordinal == device_.number() ||
+      (driver.pointer_attribute(&managed, kManaged, at) == 0 && managed != 0))
+    return {};
+  d.id = ErrorId::invalid_device;
+  d.what = "the array is in memory of GPU " + std::to_string(ordinal) + ", the stream of GPU " +
+           std::to_string(device_.number());
+  d.remedy = "copy it with copy_peer, or enable peer access";
+  return d;
+}
+
 Result<BlasHandle*> CudaMath::handle_for(StreamHandle* stream) {
   for (auto it = handles_.begin(); it != handles_.end(); ++it) {
     if (it->stream != stream) continue;
@@ -175,6 +204,7 @@ Result<BlasHandle*> CudaMath::handle_for(StreamHandle* stream) {
     (void)blas.destroy(handles_.back().handle);
     handles_.pop_back();
   }
+  device_.keep_context();
   BlasHandle* handle = nullptr;
   if (const BlasStatus status = blas.create(&handle); status != 0) return blas_error(status, "cuBLAS does not start");
   handles_.push_front({stream, handle});

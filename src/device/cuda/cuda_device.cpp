@@ -152,6 +152,11 @@ Result<void> CudaDevice::finish(CudaQueue& queue) const {
   return queue.wait();
 }
 
+void CudaDevice::keep_context() {
+  ContextHandle* same = nullptr;
+  if (!kept_.exchange(true)) (void)driver_.retain_context(&same, number_);
+}
+
 Result<std::unique_ptr<Queue>> CudaDevice::make_queue(const QueueOptions& options) {
   if (options.legacy) return std::unique_ptr<Queue>(CudaQueue::legacy(*this));
   auto made = options.adopt != 0 ? CudaQueue::adopt(*this, options.adopt)
@@ -248,13 +253,15 @@ Result<void> CudaDevice::run_checked(Kernel& kernel_, const Launch& launch) {
   queue.launched({&kernel.lasting_name(), launch.site});
   const auto log = launch_log();
   if (log == nullptr) {
+    if (gpu_times_ != nullptr) return measure(kernel, launch, queue, *gpu_times_);
     WL_TRY(enqueue(kernel, launch, queue.handle()));
     return finish(queue);
   }
   // A launch that is timed is waited for.
   WL_TRY(queue.wait());
   const auto start = std::chrono::steady_clock::now();
-  auto done = enqueue(kernel, launch, queue.handle());
+  auto done =
+      gpu_times_ != nullptr ? measure(kernel, launch, queue, *gpu_times_) : enqueue(kernel, launch, queue.handle());
   if (done) done = queue.wait();
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   log->launch_ended({kernel.name(), launch.grid, launch.block, launch.shared_bytes, start, passed.count(), 0, !done});

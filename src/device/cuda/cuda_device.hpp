@@ -33,6 +33,7 @@ class CudaKernel final : public Kernel {
 
   [[nodiscard]] const ptx::Function& declaration() const { return function_; }
   [[nodiscard]] FunctionHandle* handle() const { return handle_; }
+  [[nodiscard]] CudaModule& module() const { return module_; }
   // The name, in memory that is never given back.
   [[nodiscard]] const std::string& lasting_name() const { return lasting_name_; }
   // Bytes of shared memory that the kernel declares.
@@ -142,6 +143,7 @@ class CudaDevice final : public Device {
   void add_observer(std::shared_ptr<observe::Observer> observer) override { (void)observer; }
   void clear_observers() override {}
   void set_launch_log(std::shared_ptr<observe::LaunchLog> log) override;
+  void set_gpu_times(std::shared_ptr<observe::GpuTimes> times) override;
   Math* math() override { return &math_; }
 
   [[nodiscard]] const Driver& driver() const { return driver_; }
@@ -156,6 +158,8 @@ class CudaDevice final : public Device {
   [[nodiscard]] CudaQueue& here() const;
   // Waits for what went to the device's own queue.
   Result<void> finish(CudaQueue& queue) const;
+  // Until the process ends: for libraries, which keep what they made in the context.
+  void keep_context();
 
  private:
   CudaDevice(const Driver& driver, DeviceNumber number, isa::GpuProfile profile)
@@ -175,6 +179,9 @@ class CudaDevice final : public Device {
   Result<ArrayHandle*> level_of(std::uint64_t number, unsigned level) const;
   Result<void> enqueue(const CudaKernel& kernel, const Launch& launch, StreamHandle* stream) const;
   std::shared_ptr<observe::LaunchLog> launch_log();
+  class Snapshot;
+  // Runs a launch to its end and says how long it took; the first of its kind several times, as if it were once.
+  Result<void> measure(CudaKernel& kernel, const Launch& launch, CudaQueue& queue, observe::GpuTimes& times);
 
   const Driver& driver_;
   const DeviceNumber number_;
@@ -182,12 +189,13 @@ class CudaDevice final : public Device {
   ContextHandle* context_ = nullptr;
   std::unique_ptr<CudaQueue> own_;  // of work that is given no queue
   std::atomic<unsigned> generation_{1};
+  std::atomic<bool> kept_{false};
   // After an error that CUDA lets no process recover from (cudaErrorIllegalAddress and its like).
   std::atomic<bool> lost_{false};
 
   mutable std::mutex memory_mutex_;
   std::map<std::uintptr_t, Allocation> allocations_, reserved_;  // by address; the first with managed ones
-  std::map<std::uintptr_t, std::size_t> managed_;
+  std::map<std::uintptr_t, std::size_t> managed_, host_ranges_;  // of registered host memory
 
   mutable std::mutex textures_mutex_;
   std::map<std::uint64_t, Texels> texels_;  // by numbers of our own
@@ -197,6 +205,8 @@ class CudaDevice final : public Device {
   std::atomic<bool> logged_{false};
   std::mutex log_mutex_;
   std::shared_ptr<observe::LaunchLog> launch_log_;
+  std::mutex measure_mutex_;
+  std::shared_ptr<observe::GpuTimes> gpu_times_;  // set before the first launch
 
   CudaMath math_{*this};
 };

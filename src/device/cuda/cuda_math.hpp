@@ -28,6 +28,7 @@ class CudaMath final : public Math {
 
   Result<void> need_blas() override;
   Result<void> need_fourier() override;
+  Result<void> reachable(const void* address) override;
   Result<void> run(const Gemm& call) override;
   Result<void> run(const Gemv& call) override;
   Result<void> run(const VectorCall& call) override;

@@ -131,10 +131,17 @@ std::size_t CudaDevice::free_bytes() const {
 
 Result<void> CudaDevice::register_host(void* address, std::size_t bytes) {
   WL_TRY(enter());
-  return checked(driver_.register_host(address, bytes, kMappedEverywhere), "host memory cannot be registered");
+  WL_TRY(checked(driver_.register_host(address, bytes, kMappedEverywhere), "host memory cannot be registered"));
+  const std::lock_guard lock(memory_mutex_);
+  host_ranges_[pointer_of(address)] = bytes;
+  return {};
 }
 
 void CudaDevice::unregister_host(void* address) {
+  {
+    const std::lock_guard lock(memory_mutex_);
+    host_ranges_.erase(pointer_of(address));
+  }
   if (enter()) (void)driver_.unregister_host(address);
 }
 

@@ -183,6 +183,7 @@ Result<FourierPlan> CudaMath::plan_for(const PlanKey& key) {
     (void)fft.destroy(plans_.back().plan);
     plans_.pop_back();
   }
+  device_.keep_context();
   FourierPlan plan = 0;
   if (const FourierStatus status = fft.create(&plan); status != 0) return fft_error(status, "a plan");
   long long lengths[3] = {};

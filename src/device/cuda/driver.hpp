@@ -42,6 +42,7 @@ namespace warploom::device::cuda {
   WL_ENTRY(allocate, "cuMemAlloc_v2", (DevicePointer*, std::size_t))                                                  \
   WL_ENTRY(release, "cuMemFree_v2", (DevicePointer))                                                                  \
   WL_ENTRY(memory_info, "cuMemGetInfo_v2", (std::size_t*, std::size_t*))                                              \
+  WL_ENTRY(pointer_attribute, "cuPointerGetAttribute", (void*, int, DevicePointer))                                   \
   WL_ENTRY(register_host, "cuMemHostRegister_v2", (void*, std::size_t, unsigned))                                     \
   WL_ENTRY(unregister_host, "cuMemHostUnregister", (void*))                                                           \
   WL_ENTRY(copy, "cuMemcpyAsync", (DevicePointer, DevicePointer, std::size_t, StreamHandle*))                         \

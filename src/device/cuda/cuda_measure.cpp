@@ -1,0 +1,131 @@
+// Timing of launches by the GPU's clock for `warploom explain`: warm, several times from the same memory.
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/cuda/cuda_device.hpp"
+#include "observe/gpu_times.hpp"
+
+namespace warploom::device::cuda {
+namespace {
+
+// CU_DEVICE_ATTRIBUTE_CLOCK_RATE, _MEMORY_CLOCK_RATE and _GLOBAL_MEMORY_BUS_WIDTH: kilohertz, kilohertz and bits.
+constexpr auto kClock = static_cast<DeviceAttribute>(13), kMemoryClock = static_cast<DeviceAttribute>(36),
+               kBusWidth = static_cast<DeviceAttribute>(37);
+
+// The driver lets only administrators read counters unless its module was loaded with another setting.
+std::string why_no_counters() {
+  std::ifstream file("/proc/driver/nvidia/params");
+  for (std::string line; std::getline(file, line);)
+    if (line == "RmProfilingAdminOnly: 1")
+      return "Warploom times kernels with events only, and this driver permits counters to administrators alone";
+  return "Warploom times kernels with events only; Nsight Compute reads counters";
+}
+
+}  // namespace
+
+// The memory that a launch can change, kept aside.
+class CudaDevice::Snapshot {
+ public:
+  // None: there is too much of it.
+  static std::unique_ptr<Snapshot> take(CudaDevice& device, CudaModule& module, StreamHandle* stream) {
+    std::unique_ptr<Snapshot> out(new Snapshot(device, stream));
+    std::size_t total = 0;
+    const auto add = [&](std::uintptr_t address, std::size_t bytes) {
+      if (bytes == 0) return;
+      out->ranges_.push_back({address, total, bytes});
+      total += (bytes + 255) / 256 * 256;
+    };
+    {
+      const std::lock_guard lock(device.memory_mutex_);
+      for (const auto& [address, block] : device.allocations_) add(address, block.bytes);
+      for (const auto& [address, bytes] : device.host_ranges_) add(address, bytes);
+    }
+    for (const std::string& name : module.global_names())
+      if (const auto global = module.global(name))
+        add(reinterpret_cast<std::uintptr_t>(global->address), global->bytes);
+    constexpr std::size_t most = std::size_t{16} << 30;
+    if (total > most || total > device.free_bytes() / 2) return nullptr;
+    if (total != 0 && device.driver_.allocate(&out->kept_, total) != 0) return nullptr;
+    for (const Range& r : out->ranges_)
+      if (device.driver_.copy(out->kept_ + r.at, r.address, r.bytes, stream) != 0) return nullptr;
+    return out;
+  }
+  ~Snapshot() {
+    (void)device_.driver_.stream_synchronize(stream_);
+    if (kept_ != 0) (void)device_.driver_.release(kept_);
+  }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  Result<void> restore() const {
+    for (const Range& r : ranges_)
+      WL_TRY(device_.checked(device_.driver_.copy(r.address, kept_ + r.at, r.bytes, stream_), "memory as it was"));
+    return {};
+  }
+
+ private:
+  struct Range {
+    DevicePointer address;
+    std::size_t at, bytes;
+  };
+  Snapshot(CudaDevice& device, StreamHandle* stream) : device_(device), stream_(stream) {}
+
+  CudaDevice& device_;
+  StreamHandle* const stream_;
+  DevicePointer kept_ = 0;
+  std::vector<Range> ranges_;
+};
+
+void CudaDevice::set_gpu_times(std::shared_ptr<observe::GpuTimes> times) {
+  const auto attribute = [&](DeviceAttribute which) {
+    int value = 0;
+    return driver_.device_attribute(&value, which, number_) == 0 && value > 0 ? value : 0;
+  };
+  observe::GpuFacts facts;
+  facts.name = profile_.title;
+  facts.driver = static_cast<std::uint32_t>(driver_.version);
+  facts.multiprocessors = profile_.sm_count;
+  facts.clock_hz = 1e3 * attribute(kClock);
+  // Both edges of the memory's clock carry data.
+  facts.memory_bytes_per_second = 2e3 * attribute(kMemoryClock) * attribute(kBusWidth) / 8;
+  times->set_gpu(facts, why_no_counters());
+  gpu_times_ = std::move(times);
+}
+
+Result<void> CudaDevice::measure(CudaKernel& kernel, const Launch& launch, CudaQueue& queue, observe::GpuTimes& times) {
+  StreamHandle* const stream = queue.handle();
+  const observe::LaunchTime what{kernel.name(), launch.grid, launch.block, launch.shared_bytes, {}, 0, 0, false};
+  // One launch at a time, and nothing beside it.
+  const std::lock_guard lock(measure_mutex_);
+  WL_TRY(checked(driver_.synchronize(), "earlier work"));
+  auto first = CudaMark::make(*this, stream), last = CudaMark::make(*this, stream);
+  if (!first) return std::move(first.error());
+  if (!last) return std::move(last.error());
+  const auto run = [&](std::vector<double>& seconds) -> Result<void> {
+    WL_TRY(checked(driver_.event_record((*first)->handle(), stream), "an event cannot be recorded"));
+    WL_TRY(enqueue(kernel, launch, stream));
+    WL_TRY(checked(driver_.event_record((*last)->handle(), stream), "an event cannot be recorded"));
+    WL_TRY(queue.wait());
+    auto ms = (*last)->ms_since(**first);
+    if (!ms) return std::move(ms.error());
+    seconds.push_back(*ms * 1e-3);
+    return {};
+  };
+  std::vector<double> seconds;
+  const auto snapshot = times.is_new(what) ? Snapshot::take(*this, kernel.module(), stream) : nullptr;
+  WL_TRY(run(seconds));
+  if (snapshot) {
+    seconds.clear();
+    for (unsigned i = 0; i < observe::GpuTimes::kRepeats; ++i) {
+      WL_TRY(snapshot->restore());
+      WL_TRY(run(seconds));
+    }
+  }
+  times.add(what, seconds, snapshot != nullptr);
+  return {};
+}
+
+}  // namespace warploom::device::cuda
