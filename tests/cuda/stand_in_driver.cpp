@@ -265,7 +265,7 @@ ENTRY cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* key
   return answer([&] {
     const std::string text = static_cast<const char*>(image);
     if (number_after(text, ".version ") > 9.0) return 222;
-    if (number_after(text, ".target sm_") > 90) return 209;
+    if (number_after(text, ".target sm_") > 90) return 218;  // as driver 580 does
     try {
       *out = new LoadedModule{world().device.load_ptx(static_cast<const char*>(image), "image"), {}};
     } catch (const Error& error) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "base/demangle.hpp"
@@ -18,12 +19,12 @@ const std::string& lasting(const std::string& name) {
   return *names.insert(name).first;
 }
 
-// The PTX version that came with a version of CUDA (PTX ISA, "Release Notes"), in which later ones go on by one.
-std::string ptx_of_driver(int version) {
+// The PTX version that came with a version of CUDA, times ten (PTX ISA, "Release Notes"); later ones go on by one.
+unsigned ptx_of_driver(int version) {
   const int major = version / 1000, minor = version % 1000 / 10;
-  if (major >= 13) return fmt::format("{}.{}", major - 4, minor);
+  if (major >= 13) return static_cast<unsigned>((major - 4) * 10 + minor);
   constexpr int kOfCuda12[] = {0, 1, 2, 3, 4, 5, 5, 6, 7, 8};
-  return fmt::format("8.{}", kOfCuda12[std::clamp(minor, 0, 9)]);
+  return static_cast<unsigned>(80 + kOfCuda12[std::clamp(minor, 0, 9)]);
 }
 
 }  // namespace
@@ -39,15 +40,18 @@ Result<std::shared_ptr<CudaModule>> CudaModule::load(CudaDevice& device, std::sh
       driver_error(device.driver(), status, fmt::format("the driver's compiler does not take {}", module->text_->name));
   d.where = name;
   d.excerpt = log.text;
-  const std::string version = fmt::format("{}.{}", module->text_->version_major, module->text_->version_minor);
+  const int cuda = device.driver().version;
+  const unsigned version = module->text_->version_major * 10 + module->text_->version_minor,
+                 known = ptx_of_driver(cuda);
   const std::string& target = module->text_->target;
   const std::uint32_t sm = device.profile().sm;
-  if (d.id == ErrorId::ptx_version) {
-    const std::string known = ptx_of_driver(device.driver().version);
-    d.what += fmt::format("; the text is PTX {}, and the driver, which is of CUDA {}.{}, reads PTX up to {}", version,
-                          device.driver().version / 1000, device.driver().version % 1000 / 10, known);
-    d.remedy = fmt::format("install a newer driver, or compile for PTX {} or lower", known);
-  } else if (d.id == ErrorId::no_ptx) {
+  unsigned wanted = 0;
+  if (target.starts_with("sm_")) std::from_chars(target.data() + 3, target.data() + target.size(), wanted);
+  if (d.id == ErrorId::ptx_version || version > known) {
+    d.what += fmt::format("; the text is PTX {}.{}, and the driver, which is of CUDA {}.{}, reads PTX up to {}.{}",
+                          version / 10, version % 10, cuda / 1000, cuda % 1000 / 10, known / 10, known % 10);
+    d.remedy = fmt::format("install a newer driver, or compile for PTX {}.{} or lower", known / 10, known % 10);
+  } else if (d.id == ErrorId::no_ptx || wanted > sm) {  // which the driver calls invalid PTX
     d.what += fmt::format("; the text is for {}, and the GPU is sm_{}", target, sm);
     d.remedy = fmt::format("compile for sm_{} or lower", sm);
   }
