@@ -61,11 +61,19 @@ void queue(const detail::CommunicatorState& state, const Stream& stream, const d
   if (writes)
     api::check_place(context, what.to, what.kind == Kind::all_gather ? part * ranks : part,
                      "where a collective writes");
-  // On the CPU device the stream's own thread waits for the other ranks, whatever has happened to the device: nobody
-  // must wait for ever.
-  const bool hardware = context.device().is_hardware();
+  if (context.device().is_hardware()) {
+    // NCCL's own checks are made in this call.
+    Result<void> queued;
+    api::checked(context.submit(target, [&] {
+      queued = state.communicator->run(what);
+      return Result<void>();
+    }));
+    api::checked(std::move(queued));
+    return;
+  }
+  // The stream's own thread waits for the other ranks, whatever has happened to the device: nobody must wait for ever.
   api::checked(context.submit(target, [communicator = state.communicator, what] { return communicator->run(what); }, {},
-                              {.always = !hardware, .any_thread = hardware}));
+                              {.always = true, .any_thread = false}));
 }
 
 device::Collective collective(Kind kind, const void* from, void* to, std::size_t count, ElementType type,

@@ -1,4 +1,4 @@
-// A libnccl.so.2 for tests on machines without a GPU: ranks of one process, float and int32_t elements, on the stand-in
+// A libnccl.so.2 for tests on machines without a GPU: ranks of one process, sums and maxima, on the stand-in
 // driver, whose memory the host reaches. As with NCCL, operations of a group begin at its end.
 #include <dlfcn.h>
 
@@ -111,26 +111,33 @@ Result add(void* stream, std::function<void()> run) {
   return success;
 }
 
-std::size_t bytes_of(int type) { return type == 2 || type == 7 ? 4 : 0; }  // ncclInt32, ncclFloat32
+// By ncclDataType_t; bfloat16 is left out.
+std::size_t bytes_of(int type) {
+  constexpr std::size_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8};
+  return type >= 0 && type < 9 ? kBytes[type] : 0;
+}
 
 template <class T>
 void combine(void* into, const void* from, std::size_t count, int how) {
   auto* a = static_cast<T*>(into);
   const auto* b = static_cast<const T*>(from);
-  for (std::size_t i = 0; i < count; ++i) a[i] = how == 2 ? (a[i] < b[i] ? b[i] : a[i]) : a[i] + b[i];
+  for (std::size_t i = 0; i < count; ++i) a[i] = how == 2 ? (a[i] < b[i] ? b[i] : a[i]) : static_cast<T>(a[i] + b[i]);
 }
 
-std::vector<std::byte> reduced(const std::map<int, Part>& parts, std::size_t offset, std::size_t count, int type,
+using Combine = void (*)(void*, const void*, std::size_t, int);
+constexpr Combine kCombine[] = {combine<std::int8_t>,   combine<std::uint8_t>, combine<std::int32_t>,
+                                combine<std::uint32_t>, combine<std::int64_t>, combine<std::uint64_t>,
+                                combine<_Float16>,      combine<float>,        combine<double>};
+
+std::vector<std::byte> reduced(const std::map<int, Part>& parts, std::size_t first, std::size_t count, int type,
                                int how) {
   std::vector<std::byte> out;
   for (const auto& [rank, part] : parts) {
-    const std::byte* from = static_cast<const std::byte*>(part.from) + offset;
+    const std::byte* from = static_cast<const std::byte*>(part.from) + first * bytes_of(type);
     if (out.empty())
-      out.assign(from, from + count * 4);
-    else if (type == 7)
-      combine<float>(out.data(), from, count, how);
+      out.assign(from, from + count * bytes_of(type));
     else
-      combine<std::int32_t>(out.data(), from, count, how);
+      kCombine[type](out.data(), from, count, how);
   }
   return out;
 }
@@ -221,9 +228,8 @@ ENTRY ncclReduce(const void* from, void* to, std::size_t count, int type, int ho
 ENTRY ncclReduceScatter(const void* from, void* to, std::size_t count, int type, int how, Comm* c, void* stream) {
   if (!known(type, how)) return invalid_argument;
   return add(stream, [=, group = c->group, rank = c->rank, round = c->round++] {
-    group->meet(round, rank, {from, to}, [&](auto& parts) {
-      return reduced(parts, static_cast<std::size_t>(rank) * count * 4, count, type, how);
-    });
+    group->meet(round, rank, {from, to},
+                [&](auto& parts) { return reduced(parts, static_cast<std::size_t>(rank) * count, count, type, how); });
   });
 }
 ENTRY ncclBroadcast(const void* from, void* to, std::size_t count, int type, int root, Comm* c, void* stream) {
@@ -231,7 +237,7 @@ ENTRY ncclBroadcast(const void* from, void* to, std::size_t count, int type, int
   return add(stream, [=, group = c->group, rank = c->rank, round = c->round++] {
     group->meet(round, rank, {from, to}, [&](auto& parts) {
       const auto* bytes = static_cast<const std::byte*>(parts[root].from);
-      return std::vector<std::byte>(bytes, bytes + count * 4);
+      return std::vector<std::byte>(bytes, bytes + count * bytes_of(type));
     });
   });
 }
@@ -242,7 +248,7 @@ ENTRY ncclAllGather(const void* from, void* to, std::size_t count, int type, Com
       std::vector<std::byte> out;
       for (const auto& [other, part] : parts) {
         const auto* bytes = static_cast<const std::byte*>(part.from);
-        out.insert(out.end(), bytes, bytes + count * 4);
+        out.insert(out.end(), bytes, bytes + count * bytes_of(type));
       }
       return out;
     });
@@ -253,7 +259,7 @@ ENTRY ncclSend(const void* from, std::size_t count, int type, int peer, Comm* c,
   return add(stream, [=, group = c->group, rank = c->rank] {
     const auto* bytes = static_cast<const std::byte*>(from);
     const std::lock_guard lock(group->mutex);
-    group->mail[{rank, peer}].emplace_back(bytes, bytes + count * 4);
+    group->mail[{rank, peer}].emplace_back(bytes, bytes + count * bytes_of(type));
     group->changed.notify_all();
   });
 }
@@ -263,7 +269,7 @@ ENTRY ncclRecv(void* to, std::size_t count, int type, int peer, Comm* c, void* s
     std::unique_lock lock(group->mutex);
     auto& box = group->mail[{peer, rank}];
     group->changed.wait(lock, [&] { return !box.empty(); });
-    std::memcpy(to, box.front().data(), count * 4);
+    std::memcpy(to, box.front().data(), count * bytes_of(type));
     box.erase(box.begin());
   });
 }

@@ -76,6 +76,8 @@ def run(command, env, timeout=300, **more):
     try:
         return subprocess.run(command, env=env, capture_output=True, text=True, errors="replace", timeout=timeout,
                               check=False, **more)
+    except FileNotFoundError as missing:
+        return subprocess.CompletedProcess(command, 127, "", str(missing))
     except subprocess.TimeoutExpired as late:
         return subprocess.CompletedProcess(command, 124, str(late.stdout or ""), "took longer than %d s" % timeout)
 
@@ -292,6 +294,10 @@ def main():
     parser.add_argument("--out", help="where to write instead")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
+    # Programs run in other folders.
+    package = os.path.join(options.build, "python")
+    path = os.environ.get("PYTHONPATH", "").split(os.pathsep) + ([package] if os.path.isdir(package) else [])
+    os.environ["PYTHONPATH"] = os.pathsep.join(os.path.abspath(entry) for entry in path if entry)
     rows, comparisons = allowed(), []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for name in options.parts.split(","):
