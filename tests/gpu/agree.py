@@ -86,6 +86,7 @@ def distance(a, b):
     """Units in the last place between two arrays: 0 for equal bits (any two NaNs are equal), None beyond compare."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return None
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     if a.dtype.kind == "c":
         a, b = a.view(a.real.dtype), b.view(b.real.dtype)
     if a.dtype.kind != "f" or a.dtype.itemsize not in (2, 4, 8):
@@ -96,7 +97,7 @@ def distance(a, b):
         return None
 
     def ordered(x):
-        bits = np.ascontiguousarray(x).view(integer).astype(object if integer is np.int64 else np.int64)
+        bits = x.view(integer).astype(object if integer is np.int64 else np.int64)
         lowest = -(1 << (8 * a.dtype.itemsize - 1))
         return np.where(bits < 0, lowest - bits, bits)
 
@@ -104,7 +105,7 @@ def distance(a, b):
         return 0
     apart = np.abs(ordered(a) - ordered(b))
     # The two zeros are neighbours that differ.
-    differ = (np.ascontiguousarray(a).view(integer) != np.ascontiguousarray(b).view(integer)) & ~nan
+    differ = (a.view(integer) != b.view(integer)) & ~nan
     return float(np.max(np.where(differ, np.maximum(apart, 1), 0)))
 
 
@@ -138,7 +139,10 @@ def compare_folders(comparison, gpu, cpu):
     on_gpu, on_cpu = recordings(gpu), recordings(cpu)
     for name in sorted(set(on_gpu) | set(on_cpu)):
         if name in on_gpu and name in on_cpu:
-            compare_arrays(comparison, name, on_gpu[name], on_cpu[name])
+            try:
+                compare_arrays(comparison, name, on_gpu[name], on_cpu[name])
+            except (ValueError, TypeError, OSError) as error:
+                comparison.add(name, None, "cannot be compared: %s" % error)
         else:
             comparison.skip(name, "passes on the %s only" % ("GPU" if name in on_gpu else "CPU device"))
 
@@ -173,6 +177,9 @@ def examples(options, rows, pool):
             if gpu.returncode or cpu.returncode:
                 where = "GPU" if gpu.returncode else "CPU device"
                 bad = gpu if gpu.returncode else cpu
+                if "compiler_missing" in bad.stdout + bad.stderr:
+                    comparison.skip(name, "needs clang, which is not there")
+                    continue
                 comparison.add(name, None, "fails on the %s: %s" % (where, (bad.stdout + bad.stderr)[-1500:]))
             elif not python:
                 gpu_text, cpu_text = (CHANGING.sub("#", one.stdout) for one in (gpu, cpu))
