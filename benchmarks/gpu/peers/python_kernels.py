@@ -24,20 +24,26 @@ def make(cuda, row):
             total += a[y, k] * b[k, x]
         c[y, x] = total
 
-    # Four elements a thread are on their way at a time.
+    # Four elements a thread are on their way at a time: a store might change what a later load reads, so loads are
+    # first.
     @cuda.jit
     def vector_add(a, b, c):
-        first = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
-        for k in range(4):
-            i = first + k * 256
-            c[i] = a[i] + b[i]
+        i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
+        x0, x1, x2, x3 = a[i], a[i + 256], a[i + 512], a[i + 768]
+        y0, y1, y2, y3 = b[i], b[i + 256], b[i + 512], b[i + 768]
+        c[i] = x0 + y0
+        c[i + 256] = x1 + y1
+        c[i + 512] = x2 + y2
+        c[i + 768] = x3 + y3
 
     @cuda.jit
     def copy(a, c):
-        first = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
-        for k in range(4):
-            i = first + k * 256
-            c[i] = a[i]
+        i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
+        x0, x1, x2, x3 = a[i], a[i + 256], a[i + 512], a[i + 768]
+        c[i] = x0
+        c[i + 256] = x1
+        c[i + 512] = x2
+        c[i + 768] = x3
 
     @cuda.jit
     def transpose(a, c):
@@ -72,8 +78,7 @@ def make(cuda, row):
         step = cuda.gridsize(1)
         for i in range(cuda.grid(1), a.size, step * 8):
             for k in range(8):
-                if i + k * step < a.size:
-                    total += a[i + k * step]
+                total += a[i + k * step]
         for step in (16, 8, 4, 2, 1):
             total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
         if cuda.threadIdx.x % 32 == 0:

@@ -126,7 +126,7 @@ class Triton(Torch):
             c = torch.empty_like(a)
             best = 0.0
             for bm, bn, bk, warps, stages in ((128, 128, 16, 8, 3), (128, 64, 16, 4, 3), (64, 64, 16, 4, 3),
-                                              (128, 128, 8, 8, 4), (128, 128, 32, 8, 2)):
+                                              (128, 64, 32, 4, 3), (128, 128, 32, 8, 2)):
                 if n % bm or n % bn:
                     continue
                 try:
