@@ -201,8 +201,8 @@ class WARPLOOM_API Graph {
     return allocate(std::span(after.begin(), after.size()), bytes, where);
   }
   /// Adds a node that frees what a node of this graph or of another one allocates (cuGraphAddMemFreeNode). Throws
-  /// invalid_value for another address, when the graph frees it already, and when the node that allocates it does not
-  /// come before.
+  /// invalid_value for another address, and when the graph frees it already. That it comes after the allocation and its
+  /// uses is for the caller to see to.
   GraphNode deallocate(std::span<const GraphNode> after, void* address);
   GraphNode deallocate(std::initializer_list<GraphNode> after, void* address) {
     return deallocate(std::span(after.begin(), after.size()), address);
@@ -225,6 +225,12 @@ class WARPLOOM_API Graph {
   [[nodiscard]] std::size_t size() const;
   /// Throws invalid_handle for a node that is not there.
   [[nodiscard]] GraphNodeKind kind(GraphNode node) const;
+  /// Has `node` wait for `before` too (cuGraphAddDependencies). Throws invalid_value when it does already, and for a
+  /// node itself; instantiate() throws it for nodes that wait for each other in a circle.
+  void add_dependency(GraphNode before, GraphNode node);
+  /// Ends that (cuGraphRemoveDependencies). Throws invalid_value when it does not, not_supported for graphs with
+  /// memory.
+  void remove_dependency(GraphNode before, GraphNode node);
   /// The nodes that one waits for (cuGraphNodeGetDependencies).
   [[nodiscard]] std::vector<GraphNode> dependencies(GraphNode node) const;
   /// Nodes and edges in the language of Graphviz, with kernels by their names (cuGraphDebugDotPrint).

@@ -80,6 +80,11 @@ class WARPLOOM_API HostMemory {
   std::unique_ptr<detail::HostRangeState> state_;
 };
 
+/// Flags of page-locked host memory at an address, CU_MEMHOSTALLOC_* (cuMemHostGetFlags): 2, kernels may access it,
+/// always; 4 for write-combined memory. As on a GPU with unified addresses, portable is not among them: all of it is.
+/// Throws invalid_value for memory that is not page-locked.
+[[nodiscard]] WARPLOOM_API unsigned host_memory_flags(const Device& device, const void* address);
+
 /// Host memory of someone else that kernels may access while this exists (cuMemHostRegister). Move only. Destroying it
 /// waits for the work queued so far and ends it at once, within DeferCleanup too; the memory must live until then.
 class WARPLOOM_API HostRegistration {

@@ -212,6 +212,7 @@ void register_device(nb::module_& m) {
       .def(
           "allocate_host",
           [](const PyDevice& self, std::size_t bytes, unsigned flags) {
+            if (flags > 7) throw nb::value_error("the flags of host memory are 1, 2 and 4");
             HostMemory memory(
                 self.device(), bytes,
                 {.mapped = (flags & 2U) != 0, .portable = (flags & 1U) != 0, .write_combined = (flags & 4U) != 0});
@@ -233,6 +234,12 @@ void register_device(nb::module_& m) {
           },
           "nbytes"_a, "attach_global"_a = true, "track"_a = false,
           "Zeroed memory that host and kernels share (cuMemAllocManaged); track: touches of its pages are seen.")
+      .def(
+          "host_flags",
+          [](const PyDevice& self, std::uint64_t address) {
+            return host_memory_flags(self.device(), pointer(address));
+          },
+          "address"_a, "Flags of page-locked host memory (cuMemHostGetFlags).")
       .def("register_host", &register_host, "address"_a, "nbytes"_a, Unlocked(),
            "Lets kernels access host memory that is there already (cuMemHostRegister).")
       .def("unregister_host", &unregister_host, "address"_a, Unlocked(),

@@ -116,6 +116,18 @@ void register_graph(nb::module_& m) {
           },
           "after"_a, "address"_a, "Adds a node that frees what a node of a graph allocates.")
       .def(
+          "add_dependency",
+          [](PyGraph& self, std::uint32_t before, std::uint32_t node) {
+            (*self.graph).add_dependency({before}, {node});
+          },
+          "before"_a, "node"_a, "Has a node wait for another one too (cuGraphAddDependencies).")
+      .def(
+          "remove_dependency",
+          [](PyGraph& self, std::uint32_t before, std::uint32_t node) {
+            (*self.graph).remove_dependency({before}, {node});
+          },
+          "before"_a, "node"_a, "Ends that (cuGraphRemoveDependencies).")
+      .def(
           "instantiate",
           [](const PyGraph& self, bool auto_free_on_launch) {
             return PyGraphExec{Held<GraphExec>(self.graph->instantiate({.auto_free_on_launch = auto_free_on_launch}))};

@@ -281,6 +281,16 @@ void Graph::set_host_function(GraphNode node, std::function<void()> function) {
   api::checked(state_->graph.set(node.index, Operation::host(api::host_work(std::move(function)))));
 }
 
+void Graph::add_dependency(GraphNode before, GraphNode node) {
+  api::use(state_, "the graph");
+  api::checked(state_->graph.connect(before.index, node.index));
+}
+
+void Graph::remove_dependency(GraphNode before, GraphNode node) {
+  api::use(state_, "the graph");
+  api::checked(state_->graph.disconnect(before.index, node.index));
+}
+
 std::size_t Graph::size() const {
   if (!state_) api::fail_moved_from("the graph");
   return state_->graph.size();

@@ -4,7 +4,11 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +18,48 @@
 namespace warploom {
 namespace detail {
 
+// CU_MEMHOSTALLOC_* of page-locked memory, by its addresses.
+class HostFlags {
+ public:
+  static constexpr unsigned kMapped = 2, kWriteCombined = 4;
+  static HostFlags& of_process() {
+    static auto* flags = new HostFlags;  // memory may end after static objects
+    return *flags;
+  }
+  void add(const void* at, std::size_t bytes, unsigned flags) {
+    const std::lock_guard lock(mutex_);
+    ranges_[reinterpret_cast<std::uintptr_t>(at)] = {bytes, flags};
+  }
+  void remove(const void* at) {
+    const std::lock_guard lock(mutex_);
+    ranges_.erase(reinterpret_cast<std::uintptr_t>(at));
+  }
+  [[nodiscard]] std::optional<unsigned> find(const void* address) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const std::lock_guard lock(mutex_);
+    const auto after = ranges_.upper_bound(at);
+    if (after == ranges_.begin()) return std::nullopt;
+    const auto& [start, range] = *std::prev(after);
+    if (at - start >= range.bytes) return std::nullopt;
+    return range.flags;
+  }
+
+ private:
+  struct Range {
+    std::size_t bytes = 0;
+    unsigned flags = 0;
+  };
+  mutable std::mutex mutex_;
+  std::map<std::uintptr_t, Range> ranges_;
+};
+
 struct HostRangeState {
-  HostRangeState(std::shared_ptr<DeviceState> owner, void* at, std::size_t size, bool mapped)
-      : device(std::move(owner)), address(at), bytes(size), mapped_here(mapped) {}
+  HostRangeState(std::shared_ptr<DeviceState> owner, void* at, std::size_t size, bool mapped, unsigned flags)
+      : device(std::move(owner)), address(at), bytes(size), mapped_here(mapped) {
+    HostFlags::of_process().add(at, size, flags);
+  }
   ~HostRangeState() {
+    HostFlags::of_process().remove(address);
     runtime::Context& context = *device->context;
     const auto release = [&context, at = address, size = bytes, unmap = mapped_here]() -> Result<void> {
       context.drain();
@@ -166,7 +208,9 @@ HostMemory::HostMemory(const Device& device, std::size_t bytes, const HostMemory
     munmap(address, bytes);
     api::fail(std::move(registered.error()));
   }
-  state_ = std::make_unique<detail::HostRangeState>(owner, address, bytes, true);
+  state_ = std::make_unique<detail::HostRangeState>(
+      owner, address, bytes, true,
+      detail::HostFlags::kMapped | (options.write_combined ? detail::HostFlags::kWriteCombined : 0U));
 }
 
 HostMemory::HostMemory(HostMemory&&) noexcept = default;
@@ -174,6 +218,15 @@ HostMemory& HostMemory::operator=(HostMemory&&) noexcept = default;
 HostMemory::~HostMemory() = default;
 void* HostMemory::data() const noexcept { return state_ ? state_->address : nullptr; }
 std::size_t HostMemory::bytes() const noexcept { return state_ ? state_->bytes : 0; }
+
+unsigned host_memory_flags(const Device& device, const void* address) {
+  api::use(detail::Access::state(device));
+  const auto flags = detail::HostFlags::of_process().find(address);
+  if (!flags)
+    api::fail(ErrorId::invalid_value, "the address is not in page-locked host memory",
+              "pass an address of HostMemory or of a HostRegistration");
+  return *flags;
+}
 
 // ---- HostRegistration ----
 
@@ -186,7 +239,7 @@ HostRegistration::HostRegistration(const Device& device, void* address, std::siz
               "pass the address and size of host memory");
   if (context.captures().any()) api::checked(context.captures().permit_unsafe("a registration of host memory"));
   api::checked(context.device().register_host(address, bytes));
-  state_ = std::make_unique<detail::HostRangeState>(owner, address, bytes, false);
+  state_ = std::make_unique<detail::HostRangeState>(owner, address, bytes, false, detail::HostFlags::kMapped);
 }
 
 HostRegistration::HostRegistration(HostRegistration&&) noexcept = default;

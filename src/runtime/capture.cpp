@@ -143,10 +143,7 @@ Result<Captures::Allocated> Captures::allocate(const Stream& stream, GraphMemory
   if (capture->invalid_) return invalidated();
   std::vector<Node>& tail = capture->tails_[&stream];
   auto made = capture->graph_.allocate(memory, tail, bytes, std::move(block));
-  if (!made) {
-    capture->invalid_ = true;
-    return std::move(made.error());
-  }
+  if (!made) return std::move(made.error());
   if (made->address != nullptr) tail = {made->node};
   return Allocated{true, made->address};
 }
@@ -158,10 +155,7 @@ Result<bool> Captures::deallocate(const Stream& stream, GraphMemory& memory, con
   if (capture->invalid_) return invalidated();
   std::vector<Node>& tail = capture->tails_[&stream];
   auto node = capture->graph_.deallocate(memory, tail, address);
-  if (!node) {
-    capture->invalid_ = true;
-    return std::move(node.error());
-  }
+  if (!node) return std::move(node.error());  // as a GPU's driver, which leaves the capture as it was
   tail = {*node};
   return true;
 }

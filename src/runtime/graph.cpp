@@ -2,6 +2,8 @@
 #include "runtime/graph.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <string>
 #include <utility>
 
@@ -22,13 +24,16 @@ Diag no_such_node(Node node, std::size_t size) {
                     "name a node of this graph");
 }
 
+Diag instantiated_twice() {
+  return node_error(ErrorId::not_supported, "a graph that allocates or frees memory is instantiated twice",
+                    "let go of the first instance, or build the graph again");
+}
+
 // Whether an instantiated node may do what `now` says instead of `before` (CUDA Driver API, cuGraphExecUpdate).
 UpdateResult compatible(const Operation& before, const Operation& now) {
   if (before.kind != now.kind) return UpdateResult::node_type_changed;
   if (before.kind == NodeKind::kernel && before.launch.cooperative != now.launch.cooperative)
     return UpdateResult::parameters_changed;
-  const bool memory = before.kind == NodeKind::memory_alloc || before.kind == NodeKind::memory_free;
-  if (memory && (before.to != now.to || before.count != now.count)) return UpdateResult::parameters_changed;
   return UpdateResult::success;
 }
 
@@ -163,7 +168,7 @@ Result<Node> LaunchGraph::deallocate(GraphMemory& memory, std::span<const Node> 
                       "free here what a node of a graph allocates; free other memory outside of graphs");
   WL_TRY(check_after(after));
   if (!allocations_) allocations_ = std::make_shared<GraphAllocations>();
-  WL_TRY(allocations_->check_free(*allocation, after, beyond_function()));
+  WL_TRY(allocations_->check_free(*allocation));
   Operation operation;
   operation.kind = NodeKind::memory_free;
   operation.to = allocation->address();
@@ -175,14 +180,69 @@ Result<Node> LaunchGraph::deallocate(GraphMemory& memory, std::span<const Node> 
 
 std::vector<Node> LaunchGraph::beyond(std::span<const Node> ends, std::span<const Node> wanted) const {
   std::vector<bool> seen(nodes_.size());
-  for (const Node end : ends) seen[end] = true;
-  // What a node waits for was added before it.
-  for (std::size_t node = nodes_.size(); node-- > 0;)
-    if (seen[node])
-      for (const Node before : nodes_[node].after) seen[before] = true;
+  std::vector<Node> left(ends.begin(), ends.end());
+  while (!left.empty()) {
+    const Node node = left.back();
+    left.pop_back();
+    if (seen[node]) continue;
+    seen[node] = true;
+    left.insert(left.end(), nodes_[node].after.begin(), nodes_[node].after.end());
+  }
   std::vector<Node> out;
   for (const Node node : wanted)
     if (!seen[node]) out.push_back(node);
+  return out;
+}
+
+Result<void> LaunchGraph::connect(Node from, Node to) {
+  for (const Node node : {from, to})
+    if (node >= nodes_.size()) return no_such_node(node, nodes_.size());
+  std::vector<Node>& after = nodes_[to].after;
+  if (from == to || std::ranges::find(after, from) != after.end())
+    return node_error(ErrorId::invalid_value,
+                      from == to ? "a node cannot wait for itself" : "the node waits for the other one already",
+                      "add each dependency once, between two nodes");
+  after.push_back(from);
+  return {};
+}
+
+Result<void> LaunchGraph::disconnect(Node from, Node to) {
+  for (const Node node : {from, to})
+    if (node >= nodes_.size()) return no_such_node(node, nodes_.size());
+  if (allocations_)
+    return node_error(ErrorId::not_supported, "dependencies of a graph that allocates or frees memory stay",
+                      "build the graph again without them");
+  std::vector<Node>& after = nodes_[to].after;
+  const auto found = std::ranges::find(after, from);
+  if (found == after.end())
+    return node_error(ErrorId::invalid_value, "the node does not wait for the other one", "name a dependency there is");
+  after.erase(found);
+  return {};
+}
+
+Result<std::vector<Node>> LaunchGraph::order() const {
+  std::vector<Node> out;
+  out.reserve(nodes_.size());
+  // Of those whose turn it is the first one: in the order of addition nothing else ever happens.
+  std::vector<std::size_t> waits(nodes_.size());
+  std::vector<std::vector<Node>> next(nodes_.size());
+  for (Node node = 0; node < nodes_.size(); ++node) {
+    waits[node] = nodes_[node].after.size();
+    for (const Node before : nodes_[node].after) next[before].push_back(node);
+  }
+  std::priority_queue<Node, std::vector<Node>, std::greater<>> ready;
+  for (Node node = 0; node < nodes_.size(); ++node)
+    if (waits[node] == 0) ready.push(node);
+  while (!ready.empty()) {
+    const Node node = ready.top();
+    ready.pop();
+    out.push_back(node);
+    for (const Node follower : next[node])
+      if (--waits[follower] == 0) ready.push(follower);
+  }
+  if (out.size() != nodes_.size())
+    return node_error(ErrorId::invalid_value, "nodes of the graph wait for each other in a circle",
+                      "remove a dependency of the circle");
   return out;
 }
 
@@ -192,9 +252,7 @@ Result<std::shared_ptr<GraphInstance>> GraphInstance::make(device::Device& devic
                                                            bool frees_first) {
   auto instance = std::make_shared<GraphInstance>();
   if (const auto& allocations = graph.allocations()) {
-    if (!allocations->instance.expired())
-      return node_error(ErrorId::not_supported, "a graph that allocates or frees memory is instantiated twice",
-                        "let go of the first instance, or build the graph again");
+    if (!allocations->instance.expired()) return instantiated_twice();
     instance->allocations = allocations;
     instance->memory_use = allocations->use();
     instance->memory_use.frees_first = frees_first;
@@ -219,9 +277,19 @@ Result<UpdateOutcome> GraphInstance::update(const LaunchGraph& graph) {
   const std::lock_guard lock(order);
   const UpdateOutcome outcome = compare(*graph_, graph);
   if (outcome.result != UpdateResult::success) return outcome;
+  const auto& memory = graph.allocations();
+  if (memory && !memory->instance.expired() && memory->instance.lock().get() != this) return instantiated_twice();
   auto made = GraphRun::make(*device_, graph, enabled_);
   if (!made) return std::move(made.error());
   run = std::move(*made);
+  if (memory && memory != allocations) {
+    // The old graph may be instantiated again.
+    memory->instance = std::exchange(allocations->instance, {});
+    allocations = memory;
+    const bool frees_first = memory_use.frees_first;
+    memory_use = memory->use();
+    memory_use.frees_first = frees_first;
+  }
   graph_ = std::make_shared<LaunchGraph>(graph);
   return outcome;
 }

@@ -62,8 +62,13 @@ struct Operation {
 // What is added has been checked by the caller, as for a stream. Not safe from several threads.
 class LaunchGraph {
  public:
-  // `after` names nodes that were added before: so there is no cycle, and the order of addition is one to run them in.
+  // `after` names nodes that were added before.
   Result<Node> add(std::span<const Node> after, Operation operation);
+  // Has a node wait for another one, and not any more. Cycles are found by order().
+  Result<void> connect(Node from, Node to);
+  Result<void> disconnect(Node from, Node to);
+  // An order to run the nodes in, that of addition as far as may be; invalid_value when there is none.
+  [[nodiscard]] Result<std::vector<Node>> order() const;
   // Another operation of the same kind for a node.
   Result<void> set(Node node, Operation operation);
   // A node that allocates, in memory that the graph uses again or in `block`; the address, or null when there is no

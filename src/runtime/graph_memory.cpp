@@ -103,14 +103,9 @@ const GraphAllocations::Made* GraphAllocations::made_by(const GraphAllocation& a
   return found == made_.end() ? nullptr : &*found;
 }
 
-Result<void> GraphAllocations::check_free(const GraphAllocation& allocation, std::span<const Node> after,
-                                          const Beyond& beyond) const {
+Result<void> GraphAllocations::check_free(const GraphAllocation& allocation) const {
   if (std::ranges::any_of(freed_, [&](const Made& freed) { return freed.allocation.get() == &allocation; }))
     return memory_error("the graph frees this allocation already", "free each allocation once in a graph");
-  const Made* made = made_by(allocation);
-  if (made != nullptr && !beyond(after, std::span(&made->node, 1)).empty())
-    return memory_error("the node that frees an allocation does not come after the one that allocates it",
-                        "have it wait for what uses the allocation");
   return {};
 }
 

@@ -87,8 +87,9 @@ class GraphAllocations {
   // A block that is free where a node waits for `after`; null when there is none.
   [[nodiscard]] std::shared_ptr<GraphBlock> reuse(std::size_t bytes, std::span<const Node> after, const Beyond& beyond);
   void made(Node node, std::shared_ptr<GraphAllocation> allocation);
-  // invalid_value when the graph frees it already, or where a node that waits for `after` has not got it yet.
-  Result<void> check_free(const GraphAllocation& allocation, std::span<const Node> after, const Beyond& beyond) const;
+  // invalid_value when the graph frees it already. Whether it does so after the allocation and its uses is not looked
+  // at, as by a GPU's driver.
+  Result<void> check_free(const GraphAllocation& allocation) const;
   void freed(Node node, std::shared_ptr<GraphAllocation> allocation);
   [[nodiscard]] GraphMemoryUse use() const;
 

@@ -55,7 +55,9 @@ class GraphRun::Builder {
   Result<void> add(const LaunchGraph& graph, const std::vector<std::uint32_t>& entry, const std::vector<bool>& enabled,
                    bool outermost) {
     std::vector<std::uint32_t> step_of(graph.size());
-    for (Node node = 0; node < graph.size(); ++node) {
+    const auto order = graph.order();
+    if (!order) return Diag(order.error());
+    for (const Node node : *order) {
       const Operation& operation = graph.operation(node);
       std::vector<std::uint32_t> after;
       for (const Node before : graph.after(node)) after.push_back(step_of[before]);

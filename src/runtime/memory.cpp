@@ -10,6 +10,7 @@ Result<void*> Context::allocate(std::size_t bytes, const Request& request) {
   WL_TRY(usable());
   if (captures_.any()) {
     if (request.stream != nullptr) {
+      if (bytes == 0 && captures_.info(**request.stream).status == CaptureStatus::active) return nullptr;
       auto captured = capture_allocation(bytes, request);
       if (!captured || *captured != nullptr) return captured;
       WL_TRY(captures_.permit_on(**request.stream, is_legacy(*request.stream), "an allocation"));

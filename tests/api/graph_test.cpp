@@ -321,5 +321,33 @@ TEST_F(Graphs, CheckWhatIsAdded) {
   EXPECT_EQ(moved.size(), 0u);
 }
 
+TEST_F(Graphs, GetAndLoseDependencies) {
+  Graph graph(device);
+  const GraphNode three = graph.launch({}, append, {1, 1}, &log, 3), two = graph.launch({}, append, {1, 1}, &log, 2),
+                  one = graph.launch({}, append, {1, 1}, &log, 1);
+  graph.add_dependency(one, two);
+  graph.add_dependency(two, three);
+  graph.instantiate().launch();
+  device.synchronize();
+  EXPECT_EQ(log, (std::vector{1, 2, 3}));
+  EXPECT_ERROR(graph.add_dependency(one, two), invalid_value);
+  EXPECT_ERROR(graph.add_dependency(one, one), invalid_value);
+  EXPECT_ERROR(graph.add_dependency(one, {7}), invalid_handle);
+  graph.add_dependency(three, one);  // a circle is found when the graph is instantiated, as on an H200
+  EXPECT_ERROR((void)graph.instantiate(), invalid_value);
+  graph.remove_dependency(three, one);
+  EXPECT_ERROR(graph.remove_dependency(three, one), invalid_value);
+  EXPECT_ERROR(graph.remove_dependency({7}, one), invalid_handle);
+  graph.remove_dependency(one, two);
+  graph.add_dependency(three, one);
+  log.clear();
+  graph.instantiate().launch();
+  device.synchronize();
+  EXPECT_EQ(log, (std::vector{2, 3, 1}));
+  const GraphAllocation memory = graph.allocate({}, 16);
+  graph.add_dependency(one, memory.node);
+  EXPECT_ERROR(graph.remove_dependency(one, memory.node), not_supported);
+}
+
 }  // namespace
 }  // namespace warploom::test

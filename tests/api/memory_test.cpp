@@ -121,6 +121,21 @@ TEST_F(RawMemory, EndingHostMemoryWaitsForItsUsers) {
   EXPECT_TRUE(stream.query());
 }
 
+// What an H200's driver gives, where all page-locked memory is mapped and portable.
+TEST_F(RawMemory, TellsFlagsOfHostMemory) {
+  std::vector<int> plain(16);
+  EXPECT_ERROR((void)host_memory_flags(device, plain.data()), invalid_value);
+  {
+    const HostMemory usual(device, 100, {.portable = true}), combined(device, 100, {.write_combined = true});
+    EXPECT_EQ(host_memory_flags(device, usual.data()), 2u);
+    EXPECT_EQ(host_memory_flags(device, static_cast<char*>(combined.data()) + 99), 6u);
+    const HostRegistration pinned(device, plain.data(), 64);
+    EXPECT_EQ(host_memory_flags(device, plain.data()), 2u);
+    EXPECT_ERROR((void)host_memory_flags(device, plain.data() + 16), invalid_value);
+  }
+  EXPECT_ERROR((void)host_memory_flags(device, plain.data()), invalid_value);
+}
+
 TEST_F(RawMemory, RegistersHostMemoryOnce) {
   std::vector<int> host(64);
   EXPECT_ERROR(HostRegistration(device, nullptr, 4), invalid_value);

@@ -234,6 +234,66 @@ TEST_F(Several, PeerAccessIsEnabledOnce) {
   EXPECT_ERROR(one.disable_peer_access(one), invalid_device);
 }
 
+TEST_F(Several, KernelsKeepOutOfAPeersMemory) {
+  const char* const text = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry add(.param .u64 to, .param .u64 from, .param .u32 reads) {
+  .reg .pred p;
+  .reg .b32 x, y, r;
+  .reg .b64 a, b;
+  ld.param.u64 a, [to];
+  ld.param.u64 b, [from];
+  ld.param.u32 r, [reads];
+  mov.b32 y, 5;
+  setp.eq.u32 p, r, 0;
+  @p bra done;
+  ld.u32 y, [b];
+done:
+  ld.u32 x, [a];
+  add.s32 x, x, y;
+  st.u32 [a], x;
+  ret;
+}
+)";
+  const Device one = Device::open("cpu", {.threads = 1}), two = Device::open("cpu", {.threads = 1, .ordinal = 1});
+  DeviceArray<int> here(one, std::vector{1, 2}), there(two, std::vector{10, 20});
+  const Kernel add = one.load_ptx(text, "add.ptx").kernel("add");
+  const auto launch = [&](int* to, const int* from, bool reads) {
+    add.launch({1, 32}, to, from, static_cast<int>(reads));
+    one.synchronize();
+  };
+  launch(here.data(), there.data(), false);  // a pointer that is not used
+  EXPECT_EQ(here.to_vector()[0], 6);
+  one.enable_peer_access(two);
+  launch(here.data(), there.data(), true);
+  EXPECT_EQ(here.to_vector()[0], 16);
+  launch(there.data(), here.data(), true);
+  EXPECT_EQ(there.to_vector()[0], 26);
+  {
+    Graph graph(one);
+    graph.launch({}, add, {1, 32}, there.data(), here.data(), 1);
+    const GraphExec exec = graph.instantiate();
+    exec.launch();
+    one.synchronize();
+    EXPECT_EQ(there.to_vector()[0], 42);
+    one.disable_peer_access(two);
+    two.enable_peer_access(one);  // the other direction
+    exec.launch();
+    const Error error = error_of([&] { one.synchronize(); });
+    EXPECT_EQ(error.id(), error_id::illegal_address);
+    EXPECT_EQ(error.cuda_code(), 700);
+    EXPECT_NE(std::string(error.what()).find("memory of another device"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(there.to_vector()[0], 42);  // the other device goes on
+  one.reset();
+  const Kernel again = one.load_ptx(text, "add.ptx").kernel("add");
+  DeviceArray<int> fresh(one, std::vector{1, 2});
+  again.launch({1, 32}, fresh, there.data(), 1);
+  EXPECT_ERROR(one.synchronize(), illegal_address);
+  one.reset();
+}
+
 TEST_F(Several, CopyBetweenTheirMemories) {
   const Device one = Device::open("cpu", {.threads = 1}), two = Device::open("cpu", {.threads = 1, .ordinal = 1});
   DeviceArray<int> from(one, std::vector{1, 2, 3}), to(two, 3);

@@ -410,21 +410,6 @@ def host_alloc_flags():
 
 
 @case
-def attach_modes():
-    out = []
-    address = ctypes.c_uint64()
-    for flags in range(6):
-        out.append((flags, lib.cuMemAllocManaged(ref(address), size(4096), flags)))
-    lib.cuMemAllocManaged(ref(address), size(4096), 1)
-    for on in (stream, None, ctypes.c_void_p(1)):
-        for flags in (0, 1, 2, 3, 4, 5):
-            out.append((on.value if on else 0, flags, lib.cuStreamAttachMemAsync(on, address, size(0), flags)))
-    out.append(("part", lib.cuStreamAttachMemAsync(stream, address, size(16), 4)))
-    out.append(("device", lib.cuStreamAttachMemAsync(stream, driver.allocate(64), size(0), 4)))
-    return out
-
-
-@case
 def other_streams_while_capturing():
     """For each mode: an allocation and a free on another stream, on the legacy one, a plain free; with the status."""
     out = []

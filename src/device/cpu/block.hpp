@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "codegen/jit.hpp"
+#include "device/cpu/peers.hpp"
 #include "device/cpu/pool.hpp"
 #include "device/device.hpp"
 #include "interp/program.hpp"
@@ -54,6 +55,7 @@ struct Grid {
   std::uint64_t id = 0;
   std::uint32_t stream_from = 0;  // WarpContext::stream_from
   bool start_conservative = false;
+  AddressRanges forbidden;  // of other devices, in code that checks accesses
   bool one_by_one = false;  // blocks may wait for each other: they are begun in order, and none before it is needed
   std::array<std::uint32_t, 3> cluster{1, 1, 1};
   std::uint32_t cluster_blocks = 1;  // of a launch with clusters; `blocks` then counts clusters

@@ -226,13 +226,15 @@ Result<void> CpuDevice::run_checked(Kernel& kernel_, const Launch& launch) {
     const std::lock_guard lock(observers_mutex_);
     observers = observers_;
   }
-  auto found = kernel.version(launch.block, !observers.empty(), false);
+  AddressRanges forbidden = peers_.forbidden(launch.params);
+  const bool checking = !forbidden.empty();
+  auto found = kernel.version(launch.block, !observers.empty(), checking);
   if (!found) return std::move(found.error());
   clock.has(*(*found)->code);
-  request_versions(*(*found)->code, launch);
+  if (!checking) request_versions(*(*found)->code, launch);
   auto shared = kernel.shared_bytes(launch.shared_bytes);
   if (!shared) return std::move(shared.error());
-  auto done = run_version(kernel, **found, launch, *shared, observers);
+  auto done = run_version(kernel, **found, launch, *shared, observers, std::move(forbidden));
   if (done) clock.succeeded();
   return done;
 }
@@ -243,9 +245,10 @@ class CpuDevice::Prepared final : public PreparedLaunch {
   Prepared(CpuDevice& device, CpuKernel& kernel, Launch launch, CpuKernel::Version& version, std::uint32_t shared_bytes)
       : device_(device), kernel_(kernel), launch_(std::move(launch)), version_(version), shared_bytes_(shared_bytes) {}
   Result<void> run() override {
-    if (device_.observed_.load(std::memory_order_acquire) || device_.logged_.load(std::memory_order_acquire))
+    if (device_.observed_.load(std::memory_order_acquire) || device_.logged_.load(std::memory_order_acquire) ||
+        !device_.peers_.forbidden(launch_.params).empty())
       return device_.run_checked(kernel_, launch_);
-    return device_.run_version(kernel_, version_, launch_, shared_bytes_, {});
+    return device_.run_version(kernel_, version_, launch_, shared_bytes_, {}, {});
   }
 
  private:
@@ -268,12 +271,14 @@ Result<std::unique_ptr<PreparedLaunch>> CpuDevice::prepare(Kernel& kernel_, Laun
 }
 
 Result<void> CpuDevice::run_version(CpuKernel& kernel, CpuKernel::Version& version, const Launch& launch,
-                                    std::uint32_t shared_bytes, const Observers& observers) {
+                                    std::uint32_t shared_bytes, const Observers& observers, AddressRanges forbidden) {
   codegen::KernelCode& code = *version.code;
   Grid grid;
   grid.code = &code;
   grid.device = this;
-  if (observers.empty() && !options_.unoptimised && options_.tier != Tier::compiled) {
+  grid.forbidden = std::move(forbidden);
+  const bool conservative = options_.unoptimised || !grid.forbidden.empty();
+  if (observers.empty() && !conservative && options_.tier != Tier::compiled) {
     grid.tier = options_.tier;
     grid.program = [&kernel, &version] { return kernel.program(version); };
     grid.loop_code = [&kernel, &version] { return kernel.loop_code(version); };
@@ -313,7 +318,7 @@ Result<void> CpuDevice::run_version(CpuKernel& kernel, CpuKernel::Version& versi
     grid.order.in_clusters(grid.cluster);
     grid.blocks /= grid.cluster_blocks;
   }
-  grid.start_conservative = options_.unoptimised;
+  grid.start_conservative = conservative;
   grid.resolve = [&kernel](const std::string& name) { return kernel.module().address_of(name); };
   if (!observers.empty())
     grid.counters.assign(codegen::CounterLayout{code.plan().f().blocks.size(), code.plan().sites.size()}.size(), 0);

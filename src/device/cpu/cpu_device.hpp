@@ -8,6 +8,7 @@
 #include "device/cpu/managed.hpp"
 #include "device/cpu/math.hpp"
 #include "device/cpu/memory.hpp"
+#include "device/cpu/peers.hpp"
 #include "device/cpu/pool.hpp"
 #include "device/cpu/textures.hpp"
 
@@ -131,6 +132,14 @@ class CpuDevice final : public Device {
   }
   Result<void> copy(void* to, const void* from, std::size_t bytes) override;
   void unregister_host(void* address) override { memory_.unregister_host(address); }
+  Result<void> enable_peer(Device& peer) override {
+    peers_.allow(peer, true);
+    return {};
+  }
+  Result<void> disable_peer(Device& peer) override {
+    peers_.allow(peer, false);
+    return {};
+  }
   [[nodiscard]] bool pageable(const void* address, std::size_t bytes) const override {
     return memory_.pageable(reinterpret_cast<std::uint64_t>(address), bytes);
   }
@@ -163,11 +172,12 @@ class CpuDevice final : public Device {
   // Calls what there is of the observers that look at memory.
   void tell_memory_observers(const std::function<void(observe::MemoryObserver&)>& tell);
   Result<void> run_version(CpuKernel& kernel, CpuKernel::Version& version, const Launch& launch,
-                           std::uint32_t shared_bytes, const Observers& observers);
+                           std::uint32_t shared_bytes, const Observers& observers, AddressRanges forbidden);
 
   CpuOptions options_;
   isa::GpuProfile profile_;
   DeviceMemory memory_;
+  Peers peers_{*this, memory_};
   ManagedMemory managed_;
   TextureTable textures_;
   WorkerPool pool_;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -137,15 +138,21 @@ std::optional<Diag> CpuDevice::replay(Grid& grid, std::uint64_t block, std::uint
 
 extern "C" {
 
-// One access of a replayed block. Gives 0 to stop the replay at the first address outside all memory.
+// One access of a replayed block, or of a launch that must keep out of other devices' memory. Gives 0 to stop at the
+// first address that it may not access.
 std::uint32_t warploom_check(warploom::codegen::WarpContext* c, const std::uint64_t* addresses, std::uint32_t mask,
                              std::uint32_t bytes, std::uint32_t site) {
   using namespace warploom;
   auto* block = static_cast<device::BlockState*>(c->block);
+  const device::AddressRanges& forbidden = block->grid().forbidden;
+  const bool of_peers = !forbidden.empty();
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
     const std::uint64_t a = addresses[lane];
-    if (block->grid().device->memory().contains(a, bytes) || block->owns(a, bytes)) continue;
+    const auto holds = [a](const auto& range) { return a >= range.first && a < range.second; };
+    if (of_peers ? std::ranges::none_of(forbidden, holds)
+                 : block->grid().device->memory().contains(a, bytes) || block->owns(a, bytes))
+      continue;
     Diag d;
     d.id = ErrorId::illegal_address;
     const observe::Site& s = block->grid().code->plan().sites[site];
@@ -155,7 +162,13 @@ std::uint32_t warploom_check(warploom::codegen::WarpContext* c, const std::uint6
     d.what = fmt::format("illegal address: {} of {} bytes at {:#x}", did, bytes, a);
     d.where = block->where(c->warp, lane);
     d.loc = s.source.known() ? s.source : block->grid().code->plan().f().module->place(s.ptx_line);
-    block->check_error = std::move(d);
+    if (!of_peers) {
+      block->check_error = std::move(d);
+      return 0;
+    }
+    d.what += ", which is memory of another device";
+    d.remedy = "enable peer access on the device that runs the kernel, or copy the memory with copy_peer()";
+    block->grid().fail(std::move(d));
     return 0;
   }
   return 1;

@@ -45,6 +45,8 @@ class DeviceMemory {
   [[nodiscard]] bool contains(std::uint64_t address, std::size_t bytes) const;
   [[nodiscard]] std::string describe(const void* address) const;
   [[nodiscard]] std::size_t free_bytes() const;
+  // The reserved addresses: first, and one past the last.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> range() const { return {base_, base_ + range_}; }
 
  private:
   struct Block {
