@@ -251,7 +251,11 @@ def memory():
     report("allocate and free, warm pool", "<= 2 us", 2, each(lambda: pool.deallocate(pool.allocate(4096))), "us")
     report("the same on a stream", "<= 2 us", 2,
            each(lambda: pool.deallocate(pool.allocate(4096, stream), stream=stream)), "us")
-    report("device_array and its release", "<= 27 us", 27, each(lambda: cuda.device_array(1024, np.float32)), "us")
+    report("device_array and its release", "<= 2 us", 2, each(lambda: cuda.device_array(1024, np.float32)), "us")
+    host = np.zeros(32, np.float32)
+    array = cuda.to_device(host)
+    report("to_device of 32 numbers", "<= 6 us", 6, each(lambda: cuda.to_device(host)), "us")
+    report("copy_to_host of 32 numbers", "<= 4 us", 4, each(lambda: array.copy_to_host(host)), "us")
 
 
 def kernels():

@@ -17,13 +17,24 @@ namespace warploom::python {
 // A small number for each canonical type name; equal names have equal numbers. Needs the GIL.
 std::uint32_t intern_type(std::string_view name);
 
-// What DeviceNDArray inherits: where an array lies. Immutable once made.
+// What arrays of one shape, element and order have in common. Needs the GIL where it ends.
+struct ArrayLayout {
+  std::uint32_t type = 0;  // interned
+  std::uint32_t ndim = 0;
+  std::unique_ptr<std::int64_t[]> extents;  // shape, then strides in bytes
+  std::uint64_t elements = 0, bytes = 0;    // bytes: of a new array
+  bool c_order = false, f_order = false;
+  nb::object shape_tuple, stride_tuple, type_name, dtype;
+};
+
+// What DeviceNDArray inherits: where an array lies. Immutable once made, but for its stream.
 struct ArrayBase {
   std::uint64_t address = 0;
   std::uint32_t type = 0;  // interned; 0 until it is made
   std::uint32_t ndim = 0;
-  std::unique_ptr<std::int64_t[]> extents;  // shape, then strides in bytes
-  nb::object shape_tuple, stride_tuple, type_name, owner;
+  const std::int64_t* extents = nullptr;  // of the layout
+  std::shared_ptr<const ArrayLayout> layout;
+  nb::object owner, stream;
 };
 
 // The array of a Python object; null when it is none.

@@ -3,6 +3,9 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <span>
+#include <string>
+
 #include "binding.hpp"
 
 namespace warploom::python {
@@ -27,6 +30,17 @@ void register_cuda_source(nb::module_& m) {
       "defines"_a = std::vector<std::string>(), "arguments"_a = std::vector<std::string>(), "debug"_a = false,
       "fast_math"_a = false, Unlocked(),
       "Compiles CUDA C++ source to PTX text; name stands in messages, arch is such as \"sm_90\".");
+  m.def(
+      "image_ptx",
+      [](const PyDevice& device, const nb::bytes& image, const std::string& name) {
+        const std::span bytes(static_cast<const std::byte*>(image.data()), image.size());
+        const WithoutGil unlocked;
+        Linker linker(device.device());
+        return linker.add_image(bytes, name).ptx(name);
+      },
+      "device"_a, "image"_a, "name"_a,
+      "The PTX that a fatbin, object file, archive or program holds for the device, as one text; name stands in "
+      "messages.");
 }
 
 }  // namespace warploom::python

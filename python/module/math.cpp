@@ -27,7 +27,7 @@ class View {
   explicit View(nb::handle object) {
     const ArrayBase* array = array_of(object.ptr());
     if (array == nullptr) throw nb::type_error("an array in device memory is needed");
-    const std::int64_t* extents = array->extents.get();
+    const std::int64_t* extents = array->extents;
     numbers_.assign(extents, extents + 2 * array->ndim);
     view_ = AnyView(pointer(array->address), array->ndim, numbers_.data(), numbers_.data() + array->ndim);
   }

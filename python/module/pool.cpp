@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "binding.hpp"
+#include "pointer.hpp"
 
 namespace warploom::python {
 namespace {
@@ -135,6 +136,22 @@ std::size_t count(const PyReleases& self) {
 }
 
 }  // namespace
+
+bool release_memory(const Device& device, std::shared_ptr<detail::Memory> memory, std::size_t bytes, std::size_t count,
+                    double ratio) {
+  try {
+    with_releases([&] {
+      device.set_pending_limits(count, ratio);
+      device.release_later(ReleaseKind::memory, [held = std::move(memory)]() mutable { held.reset(); }, bytes);
+    });
+    return true;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return false;
+}
 
 nb::dict statistics_of(const MemoryPoolStatistics& s) {
   nb::dict out;

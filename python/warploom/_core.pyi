@@ -231,6 +231,9 @@ class Device:
     def allocate_managed(self, nbytes: int, attach_global: bool = True, track: bool = False) -> Memory:
         """Zeroed memory that host and kernels share (cuMemAllocManaged); track: touches of its pages are seen."""
 
+    def host_flags(self, address: int) -> int:
+        """Flags of page-locked host memory (cuMemHostGetFlags)."""
+
     def register_host(self, address: int, nbytes: int) -> None:
         """Lets kernels access host memory that is there already (cuMemHostRegister)."""
 
@@ -420,6 +423,12 @@ class Graph:
     def deallocate(self, after: Sequence[int], address: int) -> int:
         """Adds a node that frees what a node of a graph allocates."""
 
+    def add_dependency(self, before: int, node: int) -> None:
+        """Has a node wait for another one too (cuGraphAddDependencies)."""
+
+    def remove_dependency(self, before: int, node: int) -> None:
+        """Ends that (cuGraphRemoveDependencies)."""
+
     def instantiate(self, auto_free_on_launch: bool = False) -> GraphExec:
         """The graph as it is now, made ready to be launched (cuGraphInstantiate)."""
 
@@ -511,10 +520,23 @@ class HostBuffer:
     """Base class: a writable buffer of _buflen_ bytes at _bufptr_, both attributes of the subclass."""
 
 class ArrayBase:
-    """Where an array lies in device memory. Immutable; subclasses add the rest."""
+    """Where an array lies in device memory. Immutable, but for the stream; subclasses add the rest."""
 
+    @property
+    def stream(self) -> Any: ...
+    @stream.setter
+    def stream(self, value: object) -> None: ...
     def __init__(
-        self, address: int, shape: Sequence[int], strides: Sequence[int], type_name: str, owner: object = None
+        self,
+        address: int,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        type_name: str,
+        owner: object = None,
+        dtype: object = None,
+        c_order: bool = False,
+        f_order: bool = False,
+        stream: object = 0,
     ) -> None:
         """strides in bytes; type_name: the canonical type, such as array(float32,1,C); owner is kept alive."""
 
@@ -528,6 +550,78 @@ class ArrayBase:
     def _type_name(self) -> str: ...
     @property
     def _owner(self) -> Any: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def gpu_data(self) -> Any: ...
+    @property
+    def _c_order(self) -> bool: ...
+    @property
+    def _f_order(self) -> bool: ...
+
+class NativePointer:
+    """Base class of device memory that the default memory manager hands out; calling it releases the memory."""
+
+    @property
+    def refct(self) -> int: ...
+    @refct.setter
+    def refct(self, value: int) -> None: ...
+    def __call__(self) -> None: ...
+    @property
+    def context(self) -> Any: ...
+    @property
+    def device_pointer(self) -> int: ...
+    @property
+    def handle(self) -> int: ...
+    @property
+    def _device_address(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def _cuda_memsize_(self) -> int: ...
+    @property
+    def is_managed(self) -> bool: ...
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def _owner(self) -> None: ...
+    @property
+    def _finalizer(self) -> Any: ...
+
+def set_pointer_classes(pointer: type, manager: type, get_context: Callable[[], Any], config: object) -> None:
+    """Says which class new memory has, for which memory manager, and where the context and the limits are found."""
+
+def forget_pointer_classes() -> None:
+    """Takes that back, before the interpreter ends."""
+
+def release_pointers(context: object) -> None:
+    """Releases all native memory of a context that is alive."""
+
+def allocate_pointer(nbytes: int) -> Any:
+    """New memory of the current context; None when only its memory manager can make it."""
+
+def set_array_class(type: type, plan: Callable[..., Any]) -> None:
+    """Says which class new arrays have, and what gives the layout for a shape, a dtype and an order."""
+
+def forget_array_class() -> None:
+    """Takes that back, before the interpreter ends."""
+
+def new_array(shape: object, dtype: object, order: object, stream: object) -> Any:
+    """A contiguous array in new memory of the current context; None where Python code has to make it."""
+
+def read_array(array: object, host: object) -> bool:
+    """Copies a contiguous array that new_array() made to a host array of the same layout; False when they are not."""
+
+def write_array(array: object, host: object) -> bool:
+    """The same from the host."""
 
 class LaunchConfig:
     """Shape and place of a launch (cuLaunchKernel)."""
@@ -592,6 +686,9 @@ class FastDispatcher:
 
 def recent_sources(filename: str) -> list[str]:
     """Texts given to exec() or compile() under a file name such as "<string>" since the import, newest first."""
+
+def image_ptx(device: Device, image: bytes, name: str) -> str:
+    """The PTX that a fatbin, object file, archive or program holds for the device, as one text."""
 
 def compile_cuda(
     source: str, *, name: str = "<source>.cu", arch: str = "", include_dirs: Sequence[str] = (),

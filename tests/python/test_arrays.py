@@ -1,12 +1,15 @@
 """Device arrays behave as NumPy's in shape, views, assignment and errors, and keep to their memory."""
 
+import gc
 import itertools
+import threading
 
 import numpy as np
 import pytest
 
 from warploom import cuda
 from warploom.cuda.cudadrv import devicearray
+from warploom.cuda.cudadrv.driver import CudaAPIError
 
 KEYS = (3, -1, slice(None), slice(1, 6, 2), slice(None, None, -1), slice(5, 2), Ellipsis, None)
 
@@ -268,3 +271,64 @@ def test_mapped_arrays_are_the_hosts_and_the_devices():
     assert array[0].tolist() == [5] * 4
     with pytest.raises(AttributeError):
         (array + 1).__cuda_array_interface__
+
+
+def test_what_no_memory_can_hold_is_refused():
+    for shape in (1 << 62, (1 << 40, 1 << 40), (1 << 31, 1 << 31, 4), 1 << 63):
+        with pytest.raises(CudaAPIError) as caught:
+            cuda.device_array(shape)
+        assert caught.value.code == 2
+    for shape in (None, 2.5, "3", (2.0,), ((1,),)):
+        with pytest.raises(TypeError, match="shape must be"):
+            cuda.device_array(shape)
+    with pytest.raises(ValueError, match="negative"):
+        cuda.device_array((2, -1))
+    for dtype in (object, [("a", "O")]):
+        with pytest.raises(TypeError, match="Python objects"):
+            cuda.device_array(3, dtype)
+        with pytest.raises(TypeError, match="Python objects"):
+            cuda.to_device(np.empty(3, dtype))
+
+
+def test_copies_respect_read_only_arrays():
+    host = np.arange(10.0)
+    host.flags.writeable = False
+    array = cuda.to_device(host)
+    for device in (array, array[1:]):
+        with pytest.raises(ValueError, match="read-only"):
+            device.copy_to_host(host[:device.size])
+    array.copy_to_device(host)
+    assert (array.copy_to_host() == np.arange(10.0)).all()
+
+
+def test_memory_of_arrays_knows_its_views_and_its_end():
+    array = cuda.device_array(100)
+    memory = array.gpu_data
+    assert isinstance(memory, cuda.MemoryPointer) and memory.size == 800 and memory.owner is memory
+    assert int(memory) == memory.device_pointer == array._address and memory.refct == 1
+    view = memory.view(8, 16)
+    assert memory.refct == 2 and view.device_pointer == memory.device_pointer + 8
+    del view
+    assert memory.refct == 1
+    memory.free()
+    memory.free()
+    for copy in (array.copy_to_host, lambda: array.copy_to_device(np.zeros(100)), array[1:].copy_to_host):
+        with pytest.raises(CudaAPIError) as caught:
+            copy()
+        assert caught.value.code == 1
+
+
+def test_arrays_on_many_threads_in_cycles_and_without_a_context():
+    def work():
+        for i in range(300):
+            array = cuda.to_device(np.full(i % 20, i))
+            array.me = array  # only the garbage collector ends it
+            assert (array.copy_to_host() == i).all()
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    gc.collect()
+    assert len(cuda.current_context().memory_manager.deallocations) <= cuda.config.CUDA_DEALLOCS_COUNT

@@ -341,3 +341,24 @@ def test_interface_keeps_its_owner():
     del part
     gc.collect()
     assert alive() is None
+
+
+@shared_with_numpy
+def test_jax_shares_memory():
+    jnp = pytest.importorskip("jax.numpy", reason="jax is not installed")
+    import jax
+
+    array = cuda.to_device(np.arange(64, dtype=np.int32))
+    add[2, 32](array, 1)
+    shared = jnp.from_dlpack(array)
+    assert shared.unsafe_buffer_pointer() == array._address
+    assert int(shared.sum()) == np.arange(1, 65).sum()
+    doubled = jax.jit(lambda x: x * 2)(shared)
+    back = cuda.from_dlpack(doubled)
+    assert back._address == doubled.unsafe_buffer_pointer()
+    np.testing.assert_array_equal(back.copy_to_host(), np.arange(1, 65) * 2)
+    for other in (cuda.device_array((0, 3)), cuda.to_device(np.asfortranarray(np.ones((3, 4)))),
+                  cuda.to_device(np.array([True, False])), cuda.to_device(np.array(1 + 2j))):
+        assert jnp.from_dlpack(other).shape == other.shape
+    with pytest.raises(Exception, match="strid"):  # JAX takes compact arrays only
+        jnp.from_dlpack(cuda.to_device(np.ones((3, 4), np.float32))[:, 1:])

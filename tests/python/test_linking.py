@@ -1,13 +1,14 @@
 """PTX and CUDA C++ texts are linked into one that runs, and what does not fit together is named."""
 
 import ctypes
+import struct
 
 import pytest
 
 from warploom import _core, cuda
 from warploom.cuda.cudadrv.driver import LinkerError
 from warploom.cuda.cudadrv.error import NvrtcCompilationError
-from warploom.cuda.cudadrv.linkable_code import Cubin, CUSource, LinkableCode, PTXSource
+from warploom.cuda.cudadrv.linkable_code import Cubin, CUSource, Fatbin, LinkableCode, PTXSource
 from warploom.cuda.cudadrv.linker import Linker, link_kernel
 
 KERNEL = """.version 7.0
@@ -107,3 +108,42 @@ def test_the_target_of_the_first_text_is_kept():
     linker = Linker(cc=(7, 5))
     linker.add_cu("__device__ int foo(int x) { return x + 1; }", "foo")
     assert "target sm_75" in linker.get_linked_ptx().decode()
+
+
+IMAGE = """.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .align 4 .u32 offset = 5;
+.visible .func (.param .b32 func_retval0) twice (.param .b64 result, .param .b32 value)
+{
+    .reg .b64 %rd<2>;
+    .reg .b32 %r<2>;
+    ld.param.u64 %rd1, [result];
+    ld.param.u32 %r1, [value];
+    st.u32 [%rd1], %r1;
+    mov.b32 %r1, 0;
+    st.param.b32 [func_retval0], %r1;
+    ret;
+}
+"""
+
+
+def fatbin(text: str, kind: int = 1, arch: int = 70) -> bytes:
+    """A fatbin with one entry: 1 is PTX, 2 machine code."""
+    payload = text.encode()
+    payload += b"\0" * (-len(payload) % 8)
+    entry = struct.pack("<HHIQIIHHIIIQQQ", kind, 0x0101, 64, len(payload), 0, 0, 0, 7, arch, 0, 0, 0, 0, 0) + payload
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry)) + entry
+
+
+def test_ptx_in_fatbins_is_linked(tmp_path):
+    assert run(link_kernel(KERNEL, "kernel", [Fatbin(fatbin(IMAGE))], (9, 0))) == 21 + 5 + 100
+    file = tmp_path / "library.fatbin"
+    file.write_bytes(fatbin(IMAGE))
+    assert run(link_kernel(KERNEL, "kernel", [str(file)], (9, 0))) == 21 + 5 + 100
+    with pytest.raises(LinkerError, match="holds no PTX"):
+        Linker().add_code(Fatbin(fatbin(IMAGE, kind=2)))
+    with pytest.raises(LinkerError, match="holds no PTX"):  # PTX for a newer GPU than the device
+        Linker().add_code(Fatbin(fatbin(IMAGE, arch=200)))
+    with pytest.raises(LinkerError):
+        Linker().add_code(Fatbin(fatbin(IMAGE)[:100]))

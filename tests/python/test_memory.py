@@ -336,3 +336,12 @@ def test_devices_describe_the_modelled_gpu(capsys):
         device.NOT_AN_ATTRIBUTE
     assert cuda.detect()
     assert "Found 1 CUDA devices" in capsys.readouterr().out
+
+
+def test_flags_of_host_memory():
+    pinned, combined = cuda.pinned_array(4), cuda.mapped_array(4, wc=True, portable=True)
+    assert driver.driver.cuMemHostGetFlags(pinned.ctypes.data) == 2
+    assert driver.driver.cuMemHostGetFlags(combined.ctypes.data) == 6
+    with pytest.raises(CudaAPIError) as caught:
+        driver.driver.cuMemHostGetFlags(np.zeros(4).ctypes.data)
+    assert caught.value.code == 1

@@ -8,6 +8,7 @@ from typing import Any, Iterator, Optional
 
 import numpy as np
 
+from warploom import _core
 from warploom.cuda.core import config
 
 from .cudadrv import _geometry, devicearray, devices
@@ -92,7 +93,6 @@ def is_cuda_array(obj: Any) -> bool:
 # Device memory.
 
 
-@require_context
 def to_device(obj: Any, stream=0, copy: bool = True, to: Optional[devicearray.DeviceNDArray] = None):
     """Copies an array, record or number to new device memory (or to the array ``to``) and returns the device object.
 
@@ -100,10 +100,20 @@ def to_device(obj: Any, stream=0, copy: bool = True, to: Optional[devicearray.De
     ValueError for host memory that is not contiguous.
     """
     if to is None:
-        return devicearray.auto_device(obj, stream=stream, copy=copy, user_explicit=True)[0]
+        # The usual case: the bytes of a NumPy array, on the default stream.
+        if copy and type(obj) is np.ndarray and type(stream) is int and stream == 0 and obj.flags.c_contiguous:
+            array = _core.new_array(obj.shape, obj.dtype, "C", 0)
+            if array is not None and devicearray.write_plain(array, obj):
+                return array
+        return _to_device(obj, stream, copy)
     if copy:
         to.copy_to_device(obj, stream=stream)
     return to
+
+
+@require_context
+def _to_device(obj: Any, stream, copy: bool):
+    return devicearray.auto_device(obj, stream=stream, copy=copy, user_explicit=True)[0]
 
 
 def _shape_strides(shape, strides, order: str, itemsize: int):
@@ -115,13 +125,11 @@ def _shape_strides(shape, strides, order: str, itemsize: int):
 
 def device_array(shape, dtype=np.float64, strides=None, order: str = "C", stream=0) -> devicearray.DeviceNDArray:
     """An array in device memory, contents unspecified; arguments as ``numpy.empty``, ``strides`` in bytes."""
+    if strides is None:
+        array = _core.new_array(shape, dtype, order, stream)
+        if array is not None:
+            return array
     dtype = np.dtype(dtype)
-    # The usual case, whose every step has been taken before: a size, or a tuple of plain integers.
-    if strides is None and dtype.names is None and dtype.subdtype is None and (order == "C" or order == "F"):
-        if type(shape) is int and shape >= 0:
-            return devicearray.DeviceNDArray._plain((shape,), dtype, order, stream)
-        if type(shape) is tuple and all([type(extent) is int and extent >= 0 for extent in shape]):
-            return devicearray.DeviceNDArray._plain(shape, dtype, order, stream)
     devices.get_context()
     shape, strides = _shape_strides(shape, strides, order, dtype.itemsize)
     return devicearray.DeviceNDArray._new(shape, strides, dtype, stream)

@@ -75,6 +75,7 @@ class _LaunchConfiguration:
 
     def __call__(self, *args, **kwargs):
         path = self._fast
+        # The context that the path serves must be the calling thread's, and not have been reset.
         if path is not None and not kwargs and not self.pre_launch_callbacks and path.usable():
             try:
                 done = path.call(self._core_config, args)

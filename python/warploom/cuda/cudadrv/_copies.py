@@ -7,8 +7,10 @@ from typing import Any, Tuple
 
 import numpy as np
 
+from warploom import _core
+
 from . import _geometry, _streams
-from ._calls import CudaAPIError
+from ._calls import CudaAPIError, api_error, synchronized
 
 
 driver: Any = None  # the one driver; that module, which needs this one, sets it
@@ -101,6 +103,25 @@ def _keep(stream, memory: Any) -> None:
     """A graph that is being captured uses the memory whenever it is launched."""
     context = driver.find_context()
     _streams.keep_for_capture(_streams.core_stream(stream, context), memory)
+
+
+def write_plain(array: Any, host: np.ndarray) -> bool:
+    """Copies the bytes of a host array to a contiguous device array; False when nothing was copied."""
+    try:
+        return _core.write_array(array, host)
+    except _core.Error as error:
+        raise api_error("cuMemcpyHtoD", error) from error
+
+
+def read_plain(array: Any, host: np.ndarray) -> bool:
+    """The same to the host."""
+    try:
+        done = _core.read_array(array, host)
+    except _core.Error as error:
+        raise api_error("cuMemcpyDtoH", error) from error
+    if done:
+        synchronized(array.gpu_data.context)
+    return done
 
 
 def host_to_device(dst, src, size: int, stream=0) -> None:

@@ -133,6 +133,10 @@ class MemoryPointer(_Finalized):
         return "<%s of %d bytes at 0x%x>" % (type(self).__name__, self.size, self.device_pointer)
 
 
+class DevicePointer(_core.NativePointer, MemoryPointer):
+    """Memory that the default memory manager has handed out: made and released without Python code."""
+
+
 class AutoFreePointer(MemoryPointer):
     """A :class:`MemoryPointer` whose life is that of its references alone (for memory manager plugins)."""
 
@@ -431,6 +435,7 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
             # Plugins keep what they like here; letting go of it is their release.
             if isinstance(kept, _Finalizer):
                 kept()
+        _core.release_pointers(self.context)
         self.deallocations.clear()
 
     @contextlib.contextmanager

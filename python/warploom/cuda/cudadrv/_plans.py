@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Optional
 
 import numpy as np
 
@@ -38,13 +39,18 @@ def layout_of(shape: tuple, strides: tuple, itemsize: int) -> str:
     return "C" if c_order else "F" if f_order else "A"
 
 
-@functools.lru_cache(maxsize=1024)
-def plan(shape: tuple, dtype: np.dtype, order: str) -> tuple:
-    """(bytes, strides, canonical type, attributes) of a contiguous array."""
+def layout_for(shape, dtype, order: str) -> Optional[tuple]:
+    """(bytes, shape, strides, canonical type, dtype, C order, Fortran order) of a new contiguous array.
+
+    ``shape`` is a size or a tuple of sizes. None for structures and other orders.
+    """
+    dtype = np.dtype(dtype)
+    if dtype.names is not None or dtype.subdtype is not None or dtype.hasobject or order not in ("C", "F"):
+        return None
+    if not isinstance(shape, tuple):
+        shape = (shape,)
     strides = _geometry.contiguous_strides(shape, dtype.itemsize, order)
     c_order, f_order = _geometry.contiguity(shape, strides, dtype.itemsize)
-    size = _geometry.size_of(shape)
-    facts = dict(shape=shape, strides=strides, dtype=dtype, ndim=len(shape), size=size, _c_order=c_order,
-                 _f_order=f_order)
     type_name = array_type(dtype, False, len(shape), layout_of(shape, strides, dtype.itemsize), False)
-    return size * dtype.itemsize, strides, type_name, facts
+    size = _geometry.size_of(shape) * dtype.itemsize
+    return None if size >= 1 << 63 else (size, shape, strides, type_name, dtype, c_order, f_order)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 from typing import Any, Iterator, Optional, Tuple
 
@@ -13,10 +14,12 @@ from warploom.cuda.core import config
 from . import _geometry, devices
 from . import driver as _driver
 from ._assignment import assign
+from ._calls import CudaAPIError
+from ._copies import read_plain, write_plain
 from ._kernels import strided_copy
 from ._managed import ManagedPages
-from ._memory import MappedMemory, MemoryPointer
-from ._plans import array_type, element_type, layout_of, plan
+from ._memory import DevicePointer, MappedMemory, MemoryPointer, NumbaCUDAMemoryManager
+from ._plans import array_type, element_type, layout_for, layout_of
 from ._streams import Stream
 
 errmsg_contiguous_buffer = (
@@ -61,7 +64,7 @@ class _Strided:
     """What device arrays, mapped and managed arrays share."""
 
     __cuda_ndarray__ = True
-    stream: Any = 0
+    stream: Any  # what calls use that are given none; 0 for none
     _readonly = False
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
@@ -163,22 +166,16 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
         self._make(shape, strides, dtype, stream, gpu_data)
 
     def _make(self, shape: tuple, strides: tuple, dtype: np.dtype, stream, gpu_data, readonly: bool = False) -> None:
+        if dtype.hasobject:
+            raise TypeError("Python objects cannot be in device memory: dtype %s" % dtype)
         itemsize = dtype.itemsize
         c_order, f_order = _geometry.contiguity(shape, strides, itemsize)
         layout = "A" if 0 in strides else "C" if c_order else "F" if f_order else "A"
         low, _ = _geometry.extents(shape, strides, itemsize)
         # The memory begins at the lowest byte, the array at its first element.
         _core.ArrayBase.__init__(self, gpu_data.device_pointer - low if gpu_data.device_pointer else 0, shape, strides,
-                                 array_type(dtype, dtype.isalignedstruct, len(shape), layout, readonly), gpu_data)
-        self.shape = shape
-        self.strides = strides
-        self.dtype = dtype
-        self.ndim = len(shape)
-        self.size = _geometry.size_of(shape)
-        self.stream = stream
-        self.gpu_data = gpu_data
-        self._c_order = c_order
-        self._f_order = f_order
+                                 array_type(dtype, dtype.isalignedstruct, len(shape), layout, readonly), gpu_data,
+                                 dtype, c_order, f_order, stream)
         if readonly:
             self._readonly = True
 
@@ -198,20 +195,6 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
             data = memory.view(start, start + high - low)
         view._make(shape, strides, dtype, base.stream if stream is None else stream, data, base._readonly)
         return view
-
-    @classmethod
-    def _plain(cls, shape: tuple, dtype: np.dtype, order: str, stream) -> "DeviceNDArray":
-        """A new contiguous array; ``shape`` is a tuple of Python ints, ``dtype`` no structure."""
-        nbytes, strides, type_name, facts = plan(shape, dtype, order)
-        context = devices.get_context()
-        memory = context._memory_manager.memalloc(nbytes) if nbytes else MemoryPointer(context, 0, 0)
-        array = cls.__new__(cls)
-        _core.ArrayBase.__init__(array, memory.device_pointer, shape, strides, type_name, memory)
-        own = array.__dict__
-        own.update(facts)
-        own["stream"] = stream
-        own["gpu_data"] = memory
-        return array
 
     @classmethod
     def _new(cls, shape: tuple, strides: tuple, dtype: np.dtype, stream) -> "DeviceNDArray":
@@ -277,13 +260,23 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
 
     # Copies.
 
-    @devices.require_context
     def copy_to_device(self, ary, stream=0) -> None:
         """Copies ``ary``, an array of host or device with the same shape and dtype, to this one.
 
         Queued on the stream if there is one. Raises TypeError for another dtype, ValueError for another shape, other
         strides (device to device) or memory that is not contiguous.
         """
+        if not (self._is_like(ary, stream) and write_plain(self, ary)):
+            self._copy_to_device(ary, stream)
+
+    def _is_like(self, ary, stream) -> bool:
+        """Whether a copy between this and a host array is one of bytes, on the default stream."""
+        return (type(ary) is np.ndarray and type(stream) is int and stream == 0 and self.stream == 0 and self._c_order
+                and not self._readonly and ary.shape == self.shape and ary.dtype == self.dtype
+                and ary.flags.c_contiguous)
+
+    @devices.require_context
+    def _copy_to_device(self, ary, stream) -> None:
         if ary.size == 0:
             return
         self._writable()
@@ -300,13 +293,22 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
         check_array_compatibility(own_core, host)
         _driver.host_to_device(self, host, self.alloc_size, stream=stream)
 
-    @devices.require_context
     def copy_to_host(self, ary: Optional[np.ndarray] = None, stream=0) -> np.ndarray:
         """Copies this array to ``ary``, or to a new one, and returns it.
 
         Returns when the copy is done, unless there is a stream and ``ary`` is pinned. Raises NotImplementedError for
         negative strides, TypeError and ValueError when ``ary`` does not fit.
         """
+        if ary is None and type(stream) is int and stream == 0 and self._c_order and self.stream == 0:
+            host = np.empty(self.shape, self.dtype)
+            if read_plain(self, host):
+                return host
+        elif self._is_like(ary, stream) and read_plain(self, ary):
+            return ary
+        return self._copy_to_host(ary, stream)
+
+    @devices.require_context
+    def _copy_to_host(self, ary, stream) -> np.ndarray:
         if any(stride < 0 for stride in self.strides):
             raise NotImplementedError("D->H copy not implemented for negative strides: {}".format(self.strides))
         stream = self._default_stream(stream)
@@ -319,6 +321,8 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
             return np.ndarray(self.shape, self.dtype, raw, strides=self.strides)
         if self.ndim or isinstance(ary, np.ndarray):
             check_array_compatibility(self, ary)
+        if isinstance(ary, np.ndarray) and not ary.flags.writeable:
+            raise ValueError("the array to copy to is read-only")
         if self.size * self.dtype.itemsize == size:
             _driver.device_to_host(ary, self, size, stream=stream)
         else:
@@ -490,10 +494,12 @@ class DeviceNDArray(_Strided, _core.ArrayBase):
 
 def _allocate(shape: tuple, strides: tuple, itemsize: int) -> MemoryPointer:
     low, high = _geometry.extents(shape, strides, itemsize)
-    context = devices.get_context()
     if high == low:
-        return MemoryPointer(context, 0, 0)
-    return context.memalloc(high - low)
+        return MemoryPointer(devices.get_context(), 0, 0)
+    if high - low >= 1 << 63:
+        raise CudaAPIError(2, "Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY: no memory has %d bytes"
+                           % (high - low))
+    return _core.allocate_pointer(high - low) or devices.get_context().memalloc(high - low)
 
 
 class DeviceRecord(_Strided, _core.ArrayBase):
@@ -510,13 +516,12 @@ class DeviceRecord(_Strided, _core.ArrayBase):
 
     def __init__(self, dtype, stream=0, gpu_data: Optional[MemoryPointer] = None) -> None:
         dtype = np.dtype(dtype)
+        if dtype.hasobject:
+            raise TypeError("Python objects cannot be in device memory: dtype %s" % dtype)
         if gpu_data is None:
             gpu_data = devices.get_context().memalloc(dtype.itemsize)
         _core.ArrayBase.__init__(self, gpu_data.device_pointer, (), (), element_type(dtype, dtype.isalignedstruct),
-                                 gpu_data)
-        self.dtype = dtype
-        self.stream = stream
-        self.gpu_data = gpu_data
+                                 gpu_data, dtype, True, True, stream)
         self.alloc_size = self.nbytes = self._cuda_memsize_ = dtype.itemsize
 
     @property
@@ -703,6 +708,11 @@ class ManagedNDArray(ManagedPages, MappedNDArray):
 
 
 DeviceNDArrayBase = DeviceNDArray
+
+_core.set_pointer_classes(DevicePointer, NumbaCUDAMemoryManager, devices.get_context, config)
+_core.set_array_class(DeviceNDArray, layout_for)
+atexit.register(_core.forget_pointer_classes)
+atexit.register(_core.forget_array_class)
 
 
 def from_array_like(ary, stream=0, gpu_data: Optional[MemoryPointer] = None) -> DeviceNDArray:

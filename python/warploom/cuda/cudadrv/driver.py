@@ -361,6 +361,10 @@ class Driver:
         call("cuMemcpyPeerAsync", src_context._core_device.copy_to_peer, dst, dst_context._core_device, src, size,
              core_stream(stream, _current()))
 
+    def cuMemHostGetFlags(self, address: int) -> int:
+        """Flags of page-locked host memory: 2 (mapped), and 4 when it is write-combined; CudaAPIError 1 for other."""
+        return call("cuMemHostGetFlags", _current()._core_device.host_flags, address)
+
     def cuMemsetD8(self, dst: int, value: int, size: int) -> None:
         call("cuMemsetD8", _current()._core_device.fill, dst, value, 1, size)
 

@@ -1,4 +1,7 @@
-"""Linking of kernels with other code: PTX and CUDA C++ (Numba documentation: "Calling foreign functions")."""
+"""Linking of kernels with other code: PTX, CUDA C++, and PTX in fatbins and object files.
+
+Numba documentation: "Calling foreign functions".
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,19 @@ from warploom.cuda.core import config
 from . import _ptx_link
 from ._modules import Module
 from .error import NvrtcCompilationError
-from .linkable_code import CUSource, LinkableCode, PTXSource
+from .linkable_code import Archive, Cubin, CUSource, Fatbin, LinkableCode, Object, PTXSource
 
 
 class LinkerError(RuntimeError):
     """Code could not be linked."""
 
 
-_MACHINE_CODE = ("%s: it is machine code of a GPU, which cannot be linked here; give PTX or CUDA C++ source")
+_MACHINE_CODE = ("%s: it holds no PTX, and machine code of a GPU cannot be linked here; give PTX, CUDA C++ source, or "
+                 "what was compiled with PTX in it")
 
 
 class Linker:
-    """Collects PTX and CUDA C++ source and makes one PTX text of them.
+    """Collects PTX, CUDA C++ source and files with PTX in them, and makes one PTX text of them.
 
     ``cc``: compute capability to compile for. ``max_registers``, ``lineinfo``, ``lto`` and ``additional_flags`` are
     accepted. Raises LinkerError, and NvrtcCompilationError for source that does not compile.
@@ -72,8 +76,19 @@ class Linker:
             self.add_ptx(code.data, code.name)
         elif isinstance(code, CUSource):
             self.add_cu(code.data, code.name)
+        elif isinstance(code, (Fatbin, Cubin, Archive, Object)):
+            self.add_image(code.data, code.name)
         else:
             raise LinkerError(_MACHINE_CODE % code.name)
+
+    def add_image(self, data: bytes, name: str = "<cudapy-image>") -> None:
+        """Adds the PTX in a fatbin, an object file or an archive; LinkerError when there is none that fits."""
+        from .devices import get_context
+
+        try:
+            self.texts.append((name, _core.image_ptx(get_context()._core_device, bytes(data), name)))
+        except _core.Error as error:
+            raise LinkerError("%s (%s)" % (_MACHINE_CODE % name, error)) from None
 
     def add_file_guess_ext(self, path_or_code: Any, ignore_nonlto: bool = False) -> None:
         """Adds a file by its path, or code in memory; TypeError for anything else."""

@@ -1,0 +1,24 @@
+// Device memory as Python objects of the package's own type, made and released without running Python code.
+#pragma once
+
+#include <memory>
+
+#include "binding.hpp"
+
+namespace warploom::python {
+
+// New memory of the current context, when its memory manager is the default one: an object of the class that
+// set_array_classes() was given. Null, without an exception, when only Python code can make it.
+PyObject* make_pointer(std::size_t bytes);
+// The address of such an object; 0 for others and for memory that has been released.
+std::uint64_t address_of_pointer(PyObject* object);
+// Whether it is such an object whose memory has not been released, of the context that is current now.
+const Device* device_of_live_pointer(PyObject* object);
+
+// Puts the release of memory off, in the device's queue with these limits; false with an exception.
+bool release_memory(const Device& device, std::shared_ptr<detail::Memory> memory, std::size_t bytes, std::size_t count,
+                    double ratio);
+
+void register_pointer(nb::module_& m);
+
+}  // namespace warploom::python
