@@ -44,6 +44,7 @@ PyCommunicator join(const PyDevice& device, const nb::bytes& id, int ranks, int 
 
 nb::list all(const std::vector<const PyDevice*>& devices) {
   std::vector<Device> members;
+  members.reserve(devices.size());
   for (const PyDevice* device : devices) members.push_back(device->device());
   std::vector<Communicator> made;
   {

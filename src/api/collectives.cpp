@@ -103,6 +103,7 @@ Communicator::Communicator(const Device& device, const CommunicatorId& id, int r
 std::vector<Communicator> Communicator::all(std::span<const Device> devices) {
   if (devices.empty()) api::fail(ErrorId::invalid_value, "a group of no devices", "pass at least one");
   std::vector<device::Device*> members;
+  members.reserve(devices.size());
   for (const Device& one : devices) {
     members.push_back(&api::use(detail::Access::state(one)).device());
     if (std::find(members.begin(), members.end() - 1, members.back()) != members.end() - 1)
@@ -112,6 +113,7 @@ std::vector<Communicator> Communicator::all(std::span<const Device> devices) {
   }
   auto made = api::checked(collectives_of(api::use(detail::Access::state(devices[0]))).all(members));
   std::vector<Communicator> out;
+  out.reserve(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i)
     out.push_back(Communicator(
         std::make_shared<detail::CommunicatorState>(detail::Access::state(devices[i]), std::move(made[i]))));

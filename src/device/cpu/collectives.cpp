@@ -220,6 +220,7 @@ class Group {
                                                  const std::vector<Collective>& parts) const {
     const std::size_t bytes = c.count * element_bytes(c.type);
     std::vector<const std::byte*> from;
+    from.reserve(parts.size());
     for (const Collective& part : parts) from.push_back(static_cast<const std::byte*>(part.from));
     std::vector<std::byte> out;
     switch (c.kind) {
@@ -312,6 +313,7 @@ class CpuCollectives final : public Collectives {
     const auto group = std::make_shared<Group>(static_cast<int>(devices.size()));
     group->join_all();
     std::vector<std::unique_ptr<Communicator>> out;
+    out.reserve(devices.size());
     for (std::size_t i = 0; i < devices.size(); ++i)
       out.push_back(std::make_unique<CpuCommunicator>(group, static_cast<int>(i)));
     return out;

@@ -34,6 +34,7 @@ Diag CudaDevice::no_memory(Status status, std::size_t bytes) const {
   constexpr std::size_t kShown = 5;
   const std::lock_guard lock(memory_mutex_);
   std::vector<const std::pair<const std::uintptr_t, Allocation>*> biggest;
+  biggest.reserve(allocations_.size());
   for (const auto& entry : allocations_) biggest.push_back(&entry);
   const std::size_t shown = std::min(kShown, biggest.size());
   std::partial_sort(biggest.begin(), biggest.begin() + static_cast<std::ptrdiff_t>(shown), biggest.end(),

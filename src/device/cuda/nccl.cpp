@@ -143,6 +143,7 @@ class NcclCollectives final : public Collectives {
 
   Result<std::vector<std::unique_ptr<Communicator>>> all(std::span<Device* const> devices) override {
     std::vector<int> numbers;
+    numbers.reserve(devices.size());
     for (Device* device : devices) {
       numbers.push_back(static_cast<CudaDevice*>(device)->number());
       WL_TRY(static_cast<CudaDevice*>(device)->enter());
@@ -151,6 +152,7 @@ class NcclCollectives final : public Collectives {
     std::vector<CommHandle*> handles(devices.size());
     WL_TRY(nccl_.checked(nccl_.init_all(handles.data(), count, numbers.data()), "the GPUs make no group"));
     std::vector<std::unique_ptr<Communicator>> out;
+    out.reserve(devices.size());
     for (int i = 0; i < count; ++i)
       out.push_back(std::make_unique<NcclCommunicator>(nccl_,
                                                        static_cast<CudaDevice&>(*devices[static_cast<std::size_t>(i)]),
