@@ -232,7 +232,8 @@ class FastDispatcher {
       for (int axis = 0; axis < view.ndim; ++axis) packed.add(static_cast<std::uint64_t>(view.strides[axis]), 8);
       ++next;
     }
-    const LaunchConfig own = config;  // other threads may use theirs meanwhile
+    // Other threads may use theirs meanwhile.
+    const LaunchConfig own = config;  // NOLINT(performance-unnecessary-copy-initialization)
     const WithoutGil unlocked;
     launcher.kernel().run_with(own, packed.arguments(), std::span(before).first(next), std::span(after).first(next));
     staging.clear();

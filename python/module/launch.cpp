@@ -59,7 +59,7 @@ void Launcher::launch(const LaunchConfig& config, const Packed& packed) {
     return;
   }
   // The first launch builds the kernel. Other threads may use the configuration meanwhile.
-  const LaunchConfig own = config;
+  const LaunchConfig own = config;  // NOLINT(performance-unnecessary-copy-initialization)
   const WithoutGil unlocked;
   kernel_->launch_with(own, packed.arguments());
   warm_ = true;
