@@ -244,13 +244,14 @@ bool plain_shape(PyObject* shape) {
 }
 
 nb::object new_array(nb::handle shape, nb::handle dtype, nb::handle order, nb::handle stream) {
-  if (array_class == nullptr || !plain_shape(shape.ptr())) return nb::none();
+  if (array_class == nullptr || plan_function == nullptr || !plain_shape(shape.ptr())) return nb::none();
+  const nb::object type = nb::borrow(array_class);  // the interpreter may begin to end meanwhile
   const nb::object capsule = layout_object(shape, dtype, order);
   if (capsule.is_none()) return nb::none();
   const Layout layout = *static_cast<Layout*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
   const nb::object memory = nb::steal(make_pointer(layout->bytes));
   if (!memory.is_valid()) return nb::none();
-  nb::object made = nb::steal(make(reinterpret_cast<PyTypeObject*>(array_class), nullptr, nullptr));
+  nb::object made = nb::steal(make(reinterpret_cast<PyTypeObject*>(type.ptr()), nullptr, nullptr));
   if (!made.is_valid()) throw nb::python_error();
   ArrayBase& array = array_in(made.ptr());
   array.address = address_of_pointer(memory.ptr());

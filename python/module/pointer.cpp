@@ -216,6 +216,8 @@ void release_all(nb::handle context) {
 
 PyObject* make_pointer(std::size_t bytes) {
   if (classes.get_context == nullptr || bytes == 0) return nullptr;
+  // The interpreter may begin to end while this thread is without the GIL.
+  const nb::object kept = nb::borrow(classes.pointer);
   const nb::object context = nb::steal(PyObject_CallNoArgs(classes.get_context));
   const nb::object manager =
       context.is_valid() ? nb::steal(PyObject_GetAttr(context.ptr(), classes.manager_name)) : nb::object();
@@ -230,7 +232,7 @@ PyObject* make_pointer(std::size_t bytes) {
   } catch (const Error&) {
     return nullptr;  // Python code tries again, and says it in CUDA's words
   }
-  auto* type = reinterpret_cast<PyTypeObject*>(classes.pointer);
+  auto* type = reinterpret_cast<PyTypeObject*>(kept.ptr());
   PyObject* self = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc))(type, 0);
   if (self == nullptr) throw nb::python_error();
   PointerObject& pointer = in(self);

@@ -433,3 +433,58 @@ assert two.get_memory_info().total > 1 << 20
 
 def test_peers():
     assert run(PEERS, WARPLOOM_DEVICES="2").split() == ["704", "705", "101", "1", "101", "705"]
+
+
+PEER_KERNEL = """
+import numpy as np
+from warploom import cuda
+from warploom.cuda.cudadrv.driver import CudaAPIError
+@cuda.jit
+def add(a, b):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] += b[i]
+a = cuda.to_device(np.arange(4.0))
+with cuda.gpus[1]:
+    b = cuda.to_device(np.ones(4))
+cuda.current_context().enable_peer_access(1)
+add[1, 32](a, b)
+print(int(a.copy_to_host().sum()))
+cuda.current_context().disable_peer_access(1)
+try:
+    add[1, 32](a, b)
+    cuda.synchronize()
+except CudaAPIError as error:
+    print(error.code)
+with cuda.gpus[1]:
+    print(int(b.copy_to_host().sum()))
+"""
+
+
+def test_kernels_keep_out_of_a_peers_memory():
+    assert run(PEER_KERNEL, WARPLOOM_DEVICES="2", NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0").split() == ["10", "700", "4"]
+
+
+EXIT = """
+import atexit, threading
+import numpy as np
+from warploom import cuda
+class Late:
+    def __del__(self):
+        try:
+            cuda.device_array(3)
+        except Exception:
+            pass
+keep, late = [cuda.to_device(np.arange(100.0)) for _ in range(50)], Late()
+late.me = late
+late.array = cuda.device_array(10)
+atexit.register(lambda: print(cuda.device_array(5).copy_to_host().shape))
+builder = cuda.graph_builder().begin_building()
+cuda.MemoryPool().allocate(64, builder)
+threading.Thread(target=lambda: [cuda.device_array(10) for _ in range(1000)], daemon=True).start()
+"""
+
+
+def test_a_program_may_end_with_arrays_threads_and_captures():
+    for _ in range(3):
+        assert run(EXIT).split() == ["(5,)"]
