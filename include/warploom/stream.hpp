@@ -58,8 +58,8 @@ class WARPLOOM_API Stream {
   void synchronize() const;
   /// True when all work queued so far has finished. Throws as synchronize() does (cuStreamQuery).
   [[nodiscard]] bool query() const;
-  /// Work queued later waits, on the device, for what the event's last record captured; a never recorded event does not
-  /// hold anything up. After a record in a captured stream this stream joins the capture (cuStreamWaitEvent).
+  /// Later work waits, on the device, for what the event (also of another device of its kind) last recorded; one never
+  /// recorded holds nothing up. After a record in a captured stream this stream joins the capture (cuStreamWaitEvent).
   void wait(const Event& event) const;
   /// Queues a call of `function` on a thread of the library. It must not wait for the device: that throws not_permitted
   /// inside it. An exception that leaves it becomes host_function_failed at the next synchronising call. It is not

@@ -1,4 +1,6 @@
 // Every misuse gives one clear Error, and the process and the device go on.
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "fixture.hpp"
@@ -183,13 +185,29 @@ TEST_F(Misuse, MovedFrom) {
 TEST_F(Misuse, OtherDevicesHandles) {
   Device other = open();
   Stream stream(other);
-  Event event(other);
   DeviceArray<float> array(other, 4), own(device, 4);
   EXPECT_ERROR(fail.launch({1, 1, 0, stream}, 1), invalid_handle);
   EXPECT_ERROR(module.kernel("scale").launch({1, 32}, array, 1.0f, 1), invalid_handle);
-  EXPECT_ERROR(device.default_stream().wait(event), invalid_handle);
   EXPECT_ERROR(own.copy_from(array), invalid_handle);
   EXPECT_ERROR(own.zero(stream), invalid_handle);
+}
+
+// Events order streams of different devices.
+TEST_F(Misuse, OtherDevicesEvents) {
+  Device other = open();
+  Stream stream(other), own(device);
+  Event event(other), never(other);
+  std::atomic<int> before = 0, seen = -1;
+  stream.host_function([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    before = 1;
+  });
+  event.record(stream);
+  own.wait(never);  // was never recorded
+  own.wait(event);
+  own.host_function([&] { seen = before.load(); });
+  own.synchronize();
+  EXPECT_EQ(seen, 1);
 }
 
 TEST_F(Misuse, HostFunction) {
