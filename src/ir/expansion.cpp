@@ -1,5 +1,5 @@
-// Expands packed f32, f32 with half operands, minima of three, moves of vectors and lookups that tell whether all texels
-// are in memory.
+// Expands packed f32, f32 with half operands, minima of three, moves of vectors and lookups that tell whether all
+// texels are in memory.
 #include "ir/expansion.hpp"
 
 #include <utility>
