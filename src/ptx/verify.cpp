@@ -194,7 +194,10 @@ struct Match {
 
   bool operand_fits(std::size_t i, const Operand& o, const isa::OperandSpec& spec) {
     const std::string name = "operand '" + std::string(spec.name) + "'";
-    if (!kind_allowed(o, spec.kinds)) {
+    // The offsets of a lookup may be left out before the value to compare with.
+    const bool compared = (instr.op == isa::Op::tex || instr.op == isa::Op::tld4) && spec.name == "e" &&
+                          (o.kind == Kind::imm_f32 || o.kind == Kind::imm_f64);
+    if (!compared && !kind_allowed(o, spec.kinds)) {
       if (o.kind == Kind::label) return complain(i, "'" + o.symbol + "' is not declared", ErrorId::ptx_undefined_name);
       return complain(i, name + " cannot be " + kind_name(o.kind));
     }

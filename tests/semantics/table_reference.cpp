@@ -76,7 +76,7 @@ Round rounding(const Insn& i) {
 }
 
 // Applies f to the element or to both halves.
-Reference lift(Type t, Scalar f) {
+Reference lift(Type t, const Scalar& f) {
   if (!is_packed(t)) return [f](Words a, u64* d) { d[0] = f(a[0], a[1], a[2]); };
   return [f](Words a, u64* d) {
     d[0] = 0;
