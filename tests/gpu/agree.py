@@ -57,7 +57,9 @@ class Comparison:
         row = self._row(name)
         if ulps == 0:
             self.same.append(name)
-        elif row is not None and (row[2] == "skip" or (ulps is not None and ulps <= float(row[2]))):
+        elif row is not None and row[2] == "skip":
+            self.skip(name, row[3])
+        elif row is not None and ulps is not None and ulps <= float(row[2]):
             self.bounded.append((name, ulps, row[3]))
         else:
             self.wrong.append((name, text))

@@ -19,7 +19,7 @@ _read = []
 def install():
     """Has every copy from device memory kept; launches with host arrays go the long way, which copies here too."""
     from warploom.cuda import fastpath
-    from warploom.cuda.cudadrv import devices, driver
+    from warploom.cuda.cudadrv import devicearray, devices, driver
 
     original = driver.device_to_host
 
@@ -34,6 +34,7 @@ def install():
         _read.append(data)
 
     driver.device_to_host = recorded
+    devicearray.read_plain = lambda *_: False  # the short way of a copy
     fastpath.learn = lambda *_: None
 
 
