@@ -194,7 +194,8 @@ def test_gradients_flow_around_our_kernels():
         @staticmethod
         def forward(ctx, x):
             y = x.detach().clone()
-            double_slowly[(y.numel() + 255) // 256, 256, cuda.external_stream(torch.cuda.current_stream().cuda_stream)](y, 1)
+            stream = cuda.external_stream(torch.cuda.current_stream().cuda_stream)
+            double_slowly[(y.numel() + 255) // 256, 256, stream](y, 1)
             return y
 
         @staticmethod

@@ -28,7 +28,9 @@ class ArgHint:
             array, fresh = devicearray.auto_device(self.value, stream=stream)
         else:
             array, fresh = devicearray.auto_device(self.value, stream=stream, copy=False)
-        if fresh and self.copy_out:
+        # Kernels cannot write to arrays that are read-only.
+        flags = getattr(self.value, "flags", None)
+        if fresh and self.copy_out and (flags is None or flags.writeable):
             retr.append(lambda: array.copy_to_host(self.value, stream=stream))
         return array
 
