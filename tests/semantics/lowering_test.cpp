@@ -303,7 +303,9 @@ TEST(Lowering, every_pure_form_is_lowered) {
           } else if (form.operands[i].name == "lut") {
             in.push_back(llvm::ConstantInt::get(env.wide(type(i)), 0x1b));
           } else {
-            in.push_back(b.CreateLoad(env.wide(type(i)), llvm::Constant::getNullValue(b.getPtrTy())));
+            // Only conversions of four values to one register take a vector.
+            for (int n = form.operands[i].kinds == isa::kVector ? 4 : 1; n != 0; --n)
+              in.push_back(b.CreateLoad(env.wide(type(i)), llvm::Constant::getNullValue(b.getPtrTy())));
           }
         }
         if (row.op == isa::Op::addc || row.op == isa::Op::subc || row.op == isa::Op::madc) {
