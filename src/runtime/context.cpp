@@ -17,6 +17,11 @@ void name_site(Diag& diag, const device::Origin& site) {
                 std::to_string(site.line);
 }
 
+// Of a GPU others may use a part already.
+std::size_t capacity(const device::Device& device) {
+  return device.is_hardware() ? device.profile().memory_bytes : device.free_bytes();
+}
+
 Diag waiting_refused() {
   Diag diag;
   diag.id = ErrorId::not_permitted;
@@ -49,8 +54,8 @@ std::shared_ptr<Context> Context::open(std::unique_ptr<device::Device> device, P
 Context::Context(std::unique_ptr<device::Device> device, PendingReleases::Limits limits)
     : device_(std::move(device)),
       helpers_(device_->concurrency() - 1),
-      memory_releases_(device_->free_bytes(), limits),
-      object_releases_(device_->free_bytes(), limits) {
+      memory_releases_(capacity(*device_), limits),
+      object_releases_(capacity(*device_), limits) {
   current_ = default_pool_ = std::make_shared<Pool>(*device_, known_, Pool::Policy{});
   graph_pool_ = std::make_shared<Pool>(*device_, known_, Pool::Policy{.release_threshold = ~std::uint64_t{0}});
   auto queue = device_->make_queue({.legacy = true});

@@ -311,7 +311,15 @@ def other_process(handle, reserved, size):
         return got.tolist(), array.copy_to_host().tolist()
 
 
+def test_a_gpus_memory_is_not_shared_with_processes():
+    if not cuda.get_current_device().is_hardware:
+        pytest.skip("no GPU")
+    with pytest.raises(CudaAPIError, match="801"):
+        cuda.to_device(np.arange(5.0)).get_ipc_handle()
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is shared through Linux's memfd")
+@pytest.mark.skipif(cuda.get_current_device().is_hardware, reason="a GPU's memory is not shared with processes")
 def test_processes_share_device_memory():
     neighbour = cuda.to_device(np.arange(5.0))
     array = cuda.to_device(np.arange(10))[2:8]
@@ -327,6 +335,7 @@ def test_processes_share_device_memory():
     assert neighbour.copy_to_host().tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.skipif(cuda.get_current_device().is_hardware, reason="of the modelled GPU")
 def test_devices_describe_the_modelled_gpu(capsys):
     device = cuda.get_current_device()
     assert device.compute_capability == (9, 0) and device.WARP_SIZE == 32 and device.MAX_THREADS_PER_BLOCK == 1024

@@ -97,6 +97,7 @@ class CudaDevice final : public Device {
   [[nodiscard]] std::string describe_address(const void* address) const override;
   [[nodiscard]] bool addressable(const void* address, std::size_t bytes) const override;
   [[nodiscard]] std::size_t free_bytes() const override;
+  Result<void> set_memory_limit(std::uint64_t bytes) override;
   Result<void> register_host(void* address, std::size_t bytes) override;
   void unregister_host(void* address) override;
   Result<void*> allocate_managed(std::size_t bytes, bool tracked, Origin origin) override;

@@ -124,6 +124,14 @@ bool CudaDevice::addressable(const void* address, std::size_t bytes) const {
   return reserved.inside == 0 && bytes <= std::min(allocation.ahead, reserved.ahead);
 }
 
+Result<void> CudaDevice::set_memory_limit(std::uint64_t bytes) {
+  Diag d;
+  d.id = ErrorId::not_supported;
+  d.what = fmt::format("a GPU's memory cannot be limited to {} bytes", bytes);
+  d.remedy = "allocate through a LimitingResource, or run on the CPU device, which has such a limit";
+  return d;
+}
+
 std::size_t CudaDevice::free_bytes() const {
   std::size_t free = 0, total = 0;
   if (!enter() || driver_.memory_info(&free, &total) != 0) return 0;

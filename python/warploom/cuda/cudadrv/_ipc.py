@@ -19,7 +19,7 @@ from typing import Any, Iterator, Optional
 import numpy as np
 
 from . import _geometry
-from ._calls import call
+from ._calls import CudaAPIError, call
 from ._memory import MemoryPointer
 
 _PAGE = mmap.PAGESIZE
@@ -105,8 +105,15 @@ class _MemHandle:
         return len(self.reserved)
 
 
+def _need_cpu_device(context) -> None:
+    if context.device.is_hardware:
+        raise CudaAPIError(801, "a GPU's memory is not shared with other processes; share it through the host, or run on "
+                                "the CPU device (WARPLOOM_DEVICE=cpu)")
+
+
 def ipc_handle_of(context, memory: MemoryPointer) -> "IpcHandle":
-    """A handle for device memory; waits for the device first."""
+    """A handle for device memory; waits for the device first. CudaAPIError 801 on a GPU."""
+    _need_cpu_device(context)
     context.synchronize()
     file = _shared.share(memory.device_pointer, memory.size)
     reserved = _LAYOUT.pack(_MAGIC, os.getpid(), file, memory.device_pointer, memory.size)
@@ -115,6 +122,7 @@ def ipc_handle_of(context, memory: MemoryPointer) -> "IpcHandle":
 
 def open_memory(context, handle: Any, size: int) -> MemoryPointer:
     """Device memory of another process, mapped here until the pointer is dropped; ValueError for a bad handle."""
+    _need_cpu_device(context)
     reserved = bytes(bytearray(getattr(handle, "reserved", handle)))
     if len(reserved) != _LAYOUT.size:
         raise ValueError("the handle of shared memory has %d bytes, not %d" % (len(reserved), _LAYOUT.size))
