@@ -107,8 +107,8 @@ class _MemHandle:
 
 def _need_cpu_device(context) -> None:
     if context.device.is_hardware:
-        raise CudaAPIError(801, "a GPU's memory is not shared with other processes; share it through the host, or run on "
-                                "the CPU device (WARPLOOM_DEVICE=cpu)")
+        raise CudaAPIError(801, "a GPU's memory is not shared with other processes; share it through the host, or "
+                                "run on the CPU device (WARPLOOM_DEVICE=cpu)")
 
 
 def ipc_handle_of(context, memory: MemoryPointer) -> "IpcHandle":
