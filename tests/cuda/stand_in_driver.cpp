@@ -46,6 +46,7 @@ struct World {
   std::map<std::uint64_t, ManagedMemory> managed;
   std::map<void*, HostRegistration> registered;
   std::set<Stream*> streams;
+  std::set<void*> modules;  // those of a context that was lost stay
   std::map<std::uint64_t, Texture> textures;
   std::map<std::uint64_t, Surface> surfaces;
   std::vector<std::string> images;  // of links, which live as long as the process
@@ -268,6 +269,8 @@ ENTRY cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* key
     if (number_after(text, ".target sm_") > 90) return 218;  // as driver 580 does
     try {
       *out = new LoadedModule{world().device.load_ptx(static_cast<const char*>(image), "image"), {}};
+      const std::lock_guard lock(world().mutex);
+      world().modules.insert(*out);
     } catch (const Error& error) {
       for (unsigned i = 0; i < count; ++i)
         if (keys[i] == 5) std::strncpy(static_cast<char*>(values[i]), error.what(), 1000);
@@ -277,6 +280,10 @@ ENTRY cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* key
   });
 }
 ENTRY cuModuleUnload(void* module) {
+  {
+    const std::lock_guard lock(world().mutex);
+    world().modules.erase(module);
+  }
   delete static_cast<LoadedModule*>(module);
   return 0;
 }
