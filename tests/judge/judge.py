@@ -336,7 +336,7 @@ def compare(table: dict, ledger: dict[str, dict]) -> tuple[list[str], list[str]]
     worse, better = [], []
     for key, (outcome, reason, _) in sorted(table.items()):
         entry = ledger.get(key, {})
-        expected = entry.get("expected") if entry.get("class") in JUDGED else None
+        expected = entry.get("expected") if entry.get("class", "?") in JUDGED else None
         if outcome == "skip" and any(name in reason for name in suite.HELPERS + ("ml_dtypes",)):
             continue  # a package is not installed
         if expected == "pass" and outcome != "pass" or expected == "skip" and outcome not in ("skip", "pass"):
