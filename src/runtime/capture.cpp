@@ -5,18 +5,15 @@
 #include <string>
 #include <utility>
 
+#include "base/diag_of.hpp"
+
 namespace warploom::runtime {
 namespace {
 
 thread_local CaptureMode thread_mode = CaptureMode::global;
 
 Diag capture_error(ErrorId id, std::string what, std::string remedy) {
-  Diag diag;
-  diag.id = id;
-  diag.what = std::move(what);
-  diag.where = "stream capture";
-  diag.remedy = std::move(remedy);
-  return diag;
+  return diag_of(id, std::move(what), std::move(remedy), "stream capture");
 }
 
 Diag invalidated() {

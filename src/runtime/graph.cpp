@@ -7,26 +7,20 @@
 #include <string>
 #include <utility>
 
+#include "base/diag_of.hpp"
+
 namespace warploom::runtime {
 namespace {
 
-Diag node_error(ErrorId id, std::string what, std::string remedy) {
-  Diag diag;
-  diag.id = id;
-  diag.what = std::move(what);
-  diag.remedy = std::move(remedy);
-  return diag;
-}
-
 Diag no_such_node(Node node, std::size_t size) {
-  return node_error(ErrorId::invalid_handle,
-                    "there is no node " + std::to_string(node) + ": the graph has " + std::to_string(size) + " nodes",
-                    "name a node of this graph");
+  return diag_of(ErrorId::invalid_handle,
+                 "there is no node " + std::to_string(node) + ": the graph has " + std::to_string(size) + " nodes",
+                 "name a node of this graph");
 }
 
 Diag instantiated_twice() {
-  return node_error(ErrorId::not_supported, "a graph that allocates or frees memory is instantiated twice",
-                    "let go of the first instance, or build the graph again");
+  return diag_of(ErrorId::not_supported, "a graph that allocates or frees memory is instantiated twice",
+                 "let go of the first instance, or build the graph again");
 }
 
 // Whether an instantiated node may do what `now` says instead of `before` (CUDA Driver API, cuGraphExecUpdate).
@@ -102,14 +96,14 @@ Work Operation::as_work(device::Device& device) && {
 Result<void> LaunchGraph::check_after(std::span<const Node> after) const {
   for (const Node node : after)
     if (node >= nodes_.size())
-      return node_error(ErrorId::invalid_handle,
-                        "a node cannot wait for node " + std::to_string(node) + ": the graph has " +
-                            std::to_string(nodes_.size()) + " nodes",
-                        "name nodes that were added to this graph before");
+      return diag_of(ErrorId::invalid_handle,
+                     "a node cannot wait for node " + std::to_string(node) + ": the graph has " +
+                         std::to_string(nodes_.size()) + " nodes",
+                     "name nodes that were added to this graph before");
   std::vector<Node> sorted(after.begin(), after.end());
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-    return node_error(ErrorId::invalid_value, "a node is named twice among those to wait for", "name each once");
+    return diag_of(ErrorId::invalid_value, "a node is named twice among those to wait for", "name each once");
   return {};
 }
 
@@ -122,8 +116,8 @@ Result<Node> LaunchGraph::add(std::span<const Node> after, Operation operation) 
 Result<void> LaunchGraph::set(Node node, Operation operation) {
   if (node >= nodes_.size()) return no_such_node(node, nodes_.size());
   if (compatible(nodes_[node].operation, operation) == UpdateResult::node_type_changed)
-    return node_error(ErrorId::invalid_value, "node " + std::to_string(node) + " is of another kind",
-                      "set what the node was added as, or add a new node");
+    return diag_of(ErrorId::invalid_value, "node " + std::to_string(node) + " is of another kind",
+                   "set what the node was added as, or add a new node");
   nodes_[node].operation = std::move(operation);
   return {};
 }
@@ -135,7 +129,7 @@ GraphAllocations::Beyond LaunchGraph::beyond_function() const {
 Result<LaunchGraph::Allocated> LaunchGraph::allocate(GraphMemory& memory, std::span<const Node> after,
                                                      std::size_t bytes, std::shared_ptr<GraphBlock> block) {
   if (bytes == 0)
-    return node_error(ErrorId::invalid_value, "an allocation of a graph has 0 bytes", "allocate at least one byte");
+    return diag_of(ErrorId::invalid_value, "an allocation of a graph has 0 bytes", "allocate at least one byte");
   Operation operation;
   operation.kind = NodeKind::memory_alloc;
   operation.count = bytes;
@@ -164,8 +158,8 @@ bool LaunchGraph::allocates(const void* address) const {
 Result<Node> LaunchGraph::deallocate(GraphMemory& memory, std::span<const Node> after, const void* address) {
   auto allocation = memory.find(address);
   if (!allocation)
-    return node_error(ErrorId::invalid_value, "the address to free is no allocation of a graph",
-                      "free here what a node of a graph allocates; free other memory outside of graphs");
+    return diag_of(ErrorId::invalid_value, "the address to free is no allocation of a graph",
+                   "free here what a node of a graph allocates; free other memory outside of graphs");
   WL_TRY(check_after(after));
   if (!allocations_) allocations_ = std::make_shared<GraphAllocations>();
   WL_TRY(allocations_->check_free(*allocation));
@@ -199,9 +193,9 @@ Result<void> LaunchGraph::connect(Node from, Node to) {
     if (node >= nodes_.size()) return no_such_node(node, nodes_.size());
   std::vector<Node>& after = nodes_[to].after;
   if (from == to || std::ranges::find(after, from) != after.end())
-    return node_error(ErrorId::invalid_value,
-                      from == to ? "a node cannot wait for itself" : "the node waits for the other one already",
-                      "add each dependency once, between two nodes");
+    return diag_of(ErrorId::invalid_value,
+                   from == to ? "a node cannot wait for itself" : "the node waits for the other one already",
+                   "add each dependency once, between two nodes");
   after.push_back(from);
   return {};
 }
@@ -210,12 +204,12 @@ Result<void> LaunchGraph::disconnect(Node from, Node to) {
   for (const Node node : {from, to})
     if (node >= nodes_.size()) return no_such_node(node, nodes_.size());
   if (allocations_)
-    return node_error(ErrorId::not_supported, "dependencies of a graph that allocates or frees memory stay",
-                      "build the graph again without them");
+    return diag_of(ErrorId::not_supported, "dependencies of a graph that allocates or frees memory stay",
+                   "build the graph again without them");
   std::vector<Node>& after = nodes_[to].after;
   const auto found = std::ranges::find(after, from);
   if (found == after.end())
-    return node_error(ErrorId::invalid_value, "the node does not wait for the other one", "name a dependency there is");
+    return diag_of(ErrorId::invalid_value, "the node does not wait for the other one", "name a dependency there is");
   after.erase(found);
   return {};
 }
@@ -241,8 +235,8 @@ Result<std::vector<Node>> LaunchGraph::order() const {
       if (--waits[follower] == 0) ready.push(follower);
   }
   if (out.size() != nodes_.size())
-    return node_error(ErrorId::invalid_value, "nodes of the graph wait for each other in a circle",
-                      "remove a dependency of the circle");
+    return diag_of(ErrorId::invalid_value, "nodes of the graph wait for each other in a circle",
+                   "remove a dependency of the circle");
   return out;
 }
 
@@ -305,12 +299,12 @@ Result<void> GraphInstance::set(Node node, const Operation& operation) {
   const UpdateResult result = compatible(graph_->operation(node), operation);
   if (result == UpdateResult::success && operation.kind == NodeKind::graph &&
       compare(*graph_->operation(node).child, *operation.child).result != UpdateResult::success)
-    return node_error(ErrorId::invalid_value, "the child graph of node " + std::to_string(node) + " has another shape",
-                      "use a graph with the same nodes, or instantiate the changed graph");
+    return diag_of(ErrorId::invalid_value, "the child graph of node " + std::to_string(node) + " has another shape",
+                   "use a graph with the same nodes, or instantiate the changed graph");
   if (result != UpdateResult::success)
-    return node_error(ErrorId::invalid_value,
-                      "node " + std::to_string(node) + " of the instantiated graph cannot become this",
-                      "set what the node was added as; a cooperative launch stays one");
+    return diag_of(ErrorId::invalid_value,
+                   "node " + std::to_string(node) + " of the instantiated graph cannot become this",
+                   "set what the node was added as; a cooperative launch stays one");
   auto changed = std::make_shared<LaunchGraph>(*graph_);
   WL_TRY(changed->set(node, operation));
   const bool simple = operation.kind != NodeKind::graph && operation.kind != NodeKind::event_record &&
@@ -327,9 +321,9 @@ Result<void> GraphInstance::enable(Node node, bool on) {
   WL_TRY(check_node(node));
   const NodeKind kind = graph_->operation(node).kind;
   if (kind != NodeKind::kernel && kind != NodeKind::copy && kind != NodeKind::fill)
-    return node_error(ErrorId::invalid_value,
-                      "node " + std::to_string(node) + " cannot be switched off: it is no kernel, copy or fill",
-                      "switch off kernels, copies and fills only");
+    return diag_of(ErrorId::invalid_value,
+                   "node " + std::to_string(node) + " cannot be switched off: it is no kernel, copy or fill",
+                   "switch off kernels, copies and fills only");
   if (enabled_[node] == on) return {};
   auto made = run->with(node, graph_->operation(node), on);
   if (!made) return std::move(made.error());

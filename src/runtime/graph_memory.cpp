@@ -5,16 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "base/diag_of.hpp"
+
 namespace warploom::runtime {
 namespace {
 
 Diag memory_error(std::string what, std::string remedy) {
-  Diag diag;
-  diag.id = ErrorId::invalid_value;
-  diag.what = std::move(what);
-  diag.where = "memory of a graph";
-  diag.remedy = std::move(remedy);
-  return diag;
+  return diag_of(ErrorId::invalid_value, std::move(what), std::move(remedy), "memory of a graph");
 }
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }

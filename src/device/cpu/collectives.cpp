@@ -18,16 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/diag_of.hpp"
+
 namespace warploom::device {
 namespace {
-
-Diag error_of(ErrorId id, std::string what, std::string remedy) {
-  Diag d;
-  d.id = id;
-  d.what = std::move(what);
-  d.remedy = std::move(remedy);
-  return d;
-}
 
 // ---- arithmetic: sums are made in the order of the ranks ----
 
@@ -126,8 +120,8 @@ class Group {
   Result<void> join(int rank) {
     std::unique_lock lock(mutex_);
     if (!joined_.insert(rank).second)
-      return error_of(ErrorId::invalid_value, fmt::format("rank {} has joined the group already", rank),
-                      "give each member a rank of its own");
+      return diag_of(ErrorId::invalid_value, fmt::format("rank {} has joined the group already", rank),
+                     "give each member a rank of its own");
     changed_.notify_all();
     changed_.wait(lock, [&] { return joined_.size() == static_cast<std::size_t>(ranks_); });
     return {};
@@ -160,10 +154,10 @@ class Group {
     box.pop_front();
     lock.unlock();
     if (bytes.size() != c.count * element_bytes(c.type))
-      return error_of(ErrorId::invalid_value,
-                      fmt::format("rank {} receives {} bytes, and rank {} sent {}", rank,
-                                  c.count * element_bytes(c.type), c.peer, bytes.size()),
-                      "send and receive as many elements of the same type");
+      return diag_of(ErrorId::invalid_value,
+                     fmt::format("rank {} receives {} bytes, and rank {} sent {}", rank,
+                                 c.count * element_bytes(c.type), c.peer, bytes.size()),
+                     "send and receive as many elements of the same type");
     std::memcpy(c.to, bytes.data(), bytes.size());
     return {};
   }
@@ -190,8 +184,8 @@ class Group {
     const auto& parts = operation->parts;
     const bool agreed = std::all_of(parts.begin(), parts.end(), [&](const Collective& p) { return same(p, parts[0]); });
     if (!agreed)
-      return error_of(ErrorId::invalid_value, "the ranks of a group ask for different collectives at the same time",
-                      "call the same operations with the same sizes and types in the same order on all ranks");
+      return diag_of(ErrorId::invalid_value, "the ranks of a group ask for different collectives at the same time",
+                     "call the same operations with the same sizes and types in the same order on all ranks");
     lock.unlock();
     const std::vector<std::byte> result = result_of(rank, c, parts);
     lock.lock();
@@ -211,8 +205,8 @@ class Group {
   };
 
   static Diag gone(int rank) {
-    return error_of(ErrorId::invalid_handle, fmt::format("rank {} has left the group", rank),
-                    "keep the communicators of all ranks until the work is done");
+    return diag_of(ErrorId::invalid_handle, fmt::format("rank {} has left the group", rank),
+                   "keep the communicators of all ranks until the work is done");
   }
 
   // Empty where the rank gets nothing.
@@ -292,14 +286,14 @@ class CpuCollectives final : public Collectives {
       const std::lock_guard lock(mutex_);
       const auto it = waiting_.find(id);
       if (it == waiting_.end())
-        return error_of(ErrorId::not_supported, "this process has not made the group's identity",
-                        "CPU devices form groups inside one process only; across processes use GPUs and NCCL");
+        return diag_of(ErrorId::not_supported, "this process has not made the group's identity",
+                       "CPU devices form groups inside one process only; across processes use GPUs and NCCL");
       if (it->second == nullptr) it->second = std::make_shared<Group>(ranks);
       group = it->second;
       if (group->ranks() != ranks)
-        return error_of(ErrorId::invalid_value,
-                        fmt::format("the group has {} ranks, and rank {} says {}", group->ranks(), rank, ranks),
-                        "join with the same number of ranks everywhere");
+        return diag_of(ErrorId::invalid_value,
+                       fmt::format("the group has {} ranks, and rank {} says {}", group->ranks(), rank, ranks),
+                       "join with the same number of ranks everywhere");
     }
     WL_TRY(group->join(rank));
     {

@@ -1,5 +1,6 @@
 // cuFFT, declared from its documentation ("cuFFT API Reference").
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -87,19 +88,16 @@ Diag fft_error(FourierStatus status, const char* what) {
 
 constexpr std::size_t kPlans = 32;
 
-// cuFFT does not scale: each element is multiplied after it.
-constexpr const char* kScaling = R"(.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry scale_f32(.param .u64 data, .param .u64 count, .param .f32 factor)
-{
+// cuFFT does not scale: each element is multiplied after it. {0}: its type, {1}: the logarithm of its bytes.
+constexpr const char* kScale = R"(.visible .entry scale_{0}(.param .u64 data, .param .u64 count, .param .{0} factor)
+{{
   .reg .pred %p;
   .reg .b32 %r<5>;
-  .reg .f32 %f<3>;
+  .reg .{0} %f<3>;
   .reg .b64 %rd<8>;
   ld.param.u64 %rd1, [data];
   ld.param.u64 %rd2, [count];
-  ld.param.f32 %f1, [factor];
+  ld.param.{0} %f1, [factor];
   mov.u32 %r1, %ctaid.x;
   mov.u32 %r2, %ntid.x;
   mov.u32 %r3, %tid.x;
@@ -111,47 +109,22 @@ constexpr const char* kScaling = R"(.version 7.0
 LOOP:
   setp.ge.u64 %p, %rd3, %rd2;
   @%p bra DONE;
-  shl.b64 %rd6, %rd3, 2;
+  shl.b64 %rd6, %rd3, {1};
   add.u64 %rd7, %rd1, %rd6;
-  ld.global.f32 %f2, [%rd7];
-  mul.rn.f32 %f2, %f2, %f1;
-  st.global.f32 [%rd7], %f2;
+  ld.global.{0} %f2, [%rd7];
+  mul.rn.{0} %f2, %f2, %f1;
+  st.global.{0} [%rd7], %f2;
   add.u64 %rd3, %rd3, %rd5;
   bra LOOP;
 DONE:
   ret;
-}
-.visible .entry scale_f64(.param .u64 data, .param .u64 count, .param .f64 factor)
-{
-  .reg .pred %p;
-  .reg .b32 %r<5>;
-  .reg .f64 %f<3>;
-  .reg .b64 %rd<8>;
-  ld.param.u64 %rd1, [data];
-  ld.param.u64 %rd2, [count];
-  ld.param.f64 %f1, [factor];
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mov.u32 %r4, %nctaid.x;
-  mul.wide.u32 %rd3, %r1, %r2;
-  cvt.u64.u32 %rd4, %r3;
-  add.u64 %rd3, %rd3, %rd4;
-  mul.wide.u32 %rd5, %r4, %r2;
-LOOP:
-  setp.ge.u64 %p, %rd3, %rd2;
-  @%p bra DONE;
-  shl.b64 %rd6, %rd3, 3;
-  add.u64 %rd7, %rd1, %rd6;
-  ld.global.f64 %f2, [%rd7];
-  mul.rn.f64 %f2, %f2, %f1;
-  st.global.f64 [%rd7], %f2;
-  add.u64 %rd3, %rd3, %rd5;
-  bra LOOP;
-DONE:
-  ret;
-}
+}}
 )";
+
+std::string scaling() {
+  return ".version 7.0\n.target sm_70\n.address_size 64\n" + fmt::format(kScale, "f32", 2) +
+         fmt::format(kScale, "f64", 3);
+}
 
 template <class T>
 void put(std::vector<std::byte>& params, std::size_t at, T value) {
@@ -231,7 +204,7 @@ Result<void> CudaMath::scale(const Fourier& call) {
   {
     const std::lock_guard lock(mutex_);
     if (scaling_ == nullptr) {
-      auto loaded = device_.load(kScaling, "scaling.ptx");
+      auto loaded = device_.load(scaling(), "scaling.ptx");
       if (!loaded) return std::move(loaded.error());
       scaling_ = std::move(*loaded);
     }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/diag_of.hpp"
 #include "frontend/cuda/child_process.hpp"
 #include "frontend/cuda/header_store.hpp"
 
@@ -16,14 +17,6 @@ namespace warploom::frontend {
 namespace {
 
 namespace fs = std::filesystem;
-
-Diag fault(ErrorId id, std::string what, std::string remedy) {
-  Diag diag;
-  diag.id = id;
-  diag.what = std::move(what);
-  diag.remedy = std::move(remedy);
-  return diag;
-}
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -44,12 +37,12 @@ Result<std::string> find_clang() {
       "that has the NVPTX target";
   if (std::string path = environment("WARPLOOM_CLANG"); !path.empty()) {
     if (access(path.c_str(), X_OK) == 0 || (path.find('/') == std::string::npos && in_path(path))) return path;
-    return fault(ErrorId::compiler_missing, "WARPLOOM_CLANG names no program: " + path, kRemedy);
+    return diag_of(ErrorId::compiler_missing, "WARPLOOM_CLANG names no program: " + path, kRemedy);
   }
   if (access(WARPLOOM_CLANG_PATH, X_OK) == 0) return std::string(WARPLOOM_CLANG_PATH);
   for (const char* name : {"clang-22", "clang"})
     if (in_path(name)) return std::string(name);
-  return fault(ErrorId::compiler_missing, "clang, which compiles CUDA C++, is not found", kRemedy);
+  return diag_of(ErrorId::compiler_missing, "clang, which compiles CUDA C++, is not found", kRemedy);
 }
 
 Result<std::string> find_nvcc() {
@@ -58,7 +51,7 @@ Result<std::string> find_nvcc() {
   } else if (in_path("nvcc")) {
     return std::string("nvcc");
   }
-  return fault(
+  return diag_of(
       ErrorId::compiler_missing, "nvcc is not found",
       "put nvcc in PATH or set WARPLOOM_NVCC to it, or compile without asking for nvcc (clang is the default)");
 }
@@ -70,8 +63,8 @@ Result<std::string> ptx_feature(const std::string& arch) {
   if (digits.starts_with("sm_")) digits.remove_prefix(3);
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (code != std::errc() || digits.size() == arch.size() || number < 50)
-    return fault(ErrorId::invalid_value, "\"" + arch + "\" is no GPU architecture",
-                 "write sm_ and the compute capability, for instance sm_80 or sm_90");
+    return diag_of(ErrorId::invalid_value, "\"" + arch + "\" is no GPU architecture",
+                   "write sm_ and the compute capability, for instance sm_80 or sm_90");
   (void)end;
   if (number >= 120) return std::string("+ptx87");
   if (number >= 100) return std::string("+ptx86");
@@ -163,7 +156,7 @@ Result<std::string> compile_cuda_source(std::string source, std::string name, co
   // nvcc reads files only, and wants the suffix.
   std::string dir = (fs::temp_directory_path() / "warploom-nvcc-XXXXXX").string();
   if (mkdtemp(dir.data()) == nullptr)
-    return fault(ErrorId::file_error, "cannot make a temporary folder for nvcc", "set TMPDIR");
+    return diag_of(ErrorId::file_error, "cannot make a temporary folder for nvcc", "set TMPDIR");
   const fs::path path = fs::path(dir) / "source.cu";
   std::ofstream(path, std::ios::binary) << text;
   auto result = run_nvcc(path.string(), options);
@@ -174,7 +167,7 @@ Result<std::string> compile_cuda_source(std::string source, std::string name, co
 
 Result<std::string> compile_cuda_file(const std::string& path, const CudaOptions& options) {
   if (access(path.c_str(), R_OK) != 0 || fs::is_directory(path))
-    return fault(ErrorId::file_error, "cannot read " + path, "give the path of a .cu file");
+    return diag_of(ErrorId::file_error, "cannot read " + path, "give the path of a .cu file");
   return options.use_nvcc ? run_nvcc(path, options) : run_clang(path, {}, options);
 }
 
