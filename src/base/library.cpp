@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/diag_of.hpp"
+
 namespace warploom {
 namespace {
 
@@ -21,7 +23,7 @@ Folders& folders() {
   return instance;
 }
 
-void* open(const std::string& file, std::string& reason) {
+void* load(const std::string& file, std::string& reason) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
   const char* text = dlerror();
@@ -29,13 +31,8 @@ void* open(const std::string& file, std::string& reason) {
   return nullptr;
 }
 
-Diag missing(const LibraryQuery& query, std::string what) {
-  Diag d;
-  d.id = ErrorId::not_supported;
-  d.what = std::move(what);
-  d.where = query.title;
-  d.remedy = query.remedy;
-  return d;
+Diag unusable(const LibraryQuery& query, std::string what, const std::string& remedy) {
+  return diag_of(query.id, std::move(what), remedy, query.title);
 }
 
 }  // namespace
@@ -46,27 +43,30 @@ void add_library_folder(std::string folder) {
   if (std::find(list.begin(), list.end(), folder) == list.end()) list.push_back(std::move(folder));
 }
 
-Result<void*> open_library(const LibraryQuery& query) {
+Result<Library> Library::open(LibraryQuery query) {
   std::string reason;
   if (const char* named = std::getenv(query.variable); named != nullptr && *named != '\0') {
-    if (void* library = open(named, reason)) return library;
-    return missing(query, fmt::format("{} cannot be loaded: {}", query.title, reason));
+    if (void* handle = load(named, reason)) return Library(std::move(query), named, handle);
+    return unusable(query, fmt::format("{} cannot be loaded: {}", query.title, reason), query.remedy);
   }
-  std::vector<std::string> places;
-  {
+  std::vector<std::string> files;
+  if (query.in_folders) {
     const std::lock_guard lock(folders().mutex);
-    places = folders().list;
+    for (const std::string& folder : folders().list)
+      for (const char* name : query.names) files.push_back(folder + "/" + name);
   }
-  for (const std::string& folder : places)
-    for (const char* name : query.names)
-      if (void* library = open(folder + "/" + name, reason)) return library;
-  for (const char* name : query.names)
-    if (void* library = open(name, reason)) return library;
-  return missing(query, fmt::format("there is no {}: {}", query.title, reason));
+  files.insert(files.end(), query.names.begin(), query.names.end());
+  for (std::string& file : files)
+    if (void* handle = load(file, reason)) return Library(std::move(query), std::move(file), handle);
+  return unusable(query, fmt::format("there is no {}: {}", query.title, reason), query.remedy);
 }
 
-Diag entry_missing(const LibraryQuery& query, const char* name) {
-  return missing(query, fmt::format("this {} has no entry point {}", query.title, name));
+void* Library::find(const char* name) const { return dlsym(handle_, name); }
+
+Result<void> Library::complete() const {
+  if (missing_ == nullptr) return {};
+  return unusable(query_, fmt::format("{} in {} has no entry point {}", query_.title, file_, missing_),
+                  query_.upgrade.empty() ? query_.remedy : query_.upgrade);
 }
 
 }  // namespace warploom

@@ -1,6 +1,4 @@
 // The CPU device's linear algebra: OpenBLAS's C interface (CBLAS, BLAS Technical Forum), loaded when it is first used.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <bit>
 #include <complex>
@@ -78,18 +76,16 @@ struct Cblas {
 };
 
 Result<Cblas> load() {
-  const LibraryQuery query{"WARPLOOM_OPENBLAS",
-                           {"libopenblas.so.0", "libopenblas.so", "libcblas.so.3"},
-                           "OpenBLAS",
-                           "install OpenBLAS (Debian: libopenblas0), or name its file in WARPLOOM_OPENBLAS"};
-  auto library = open_library(query);
+  auto library = Library::open({"WARPLOOM_OPENBLAS",
+                                {"libopenblas.so.0", "libopenblas.so", "libcblas.so.3"},
+                                "OpenBLAS",
+                                "install OpenBLAS (Debian: libopenblas0), or name its file in WARPLOOM_OPENBLAS"});
   if (!library) return std::move(library.error());
   Cblas blas;
-#define WL_ENTRY(name, type)                                            \
-  blas.name = reinterpret_cast<type*>(dlsym(*library, "cblas_" #name)); \
-  if (blas.name == nullptr) return entry_missing(query, "cblas_" #name);
+#define WL_ENTRY(name, type) library->take(blas.name, "cblas_" #name);
   WARPLOOM_CBLAS_ENTRIES(WL_ENTRY)
 #undef WL_ENTRY
+  WL_TRY(library->complete());
   return blas;
 }
 

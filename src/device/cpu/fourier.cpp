@@ -32,25 +32,22 @@ struct Fftw {
 };
 
 Result<Fftw> load(bool f64) {
-  const LibraryQuery query{f64 ? "WARPLOOM_FFTW" : "WARPLOOM_FFTWF",
-                           {f64 ? "libfftw3.so.3" : "libfftw3f.so.3"},
-                           f64 ? "FFTW (double)" : "FFTW (single)",
-                           f64 ? "install FFTW (Debian: libfftw3-double3), or name its file in WARPLOOM_FFTW"
-                               : "install FFTW (Debian: libfftw3-single3), or name its file in WARPLOOM_FFTWF"};
-  auto library = open_library(query);
+  auto library = Library::open({f64 ? "WARPLOOM_FFTW" : "WARPLOOM_FFTWF",
+                                {f64 ? "libfftw3.so.3" : "libfftw3f.so.3"},
+                                f64 ? "FFTW (double)" : "FFTW (single)",
+                                f64 ? "install FFTW (Debian: libfftw3-double3), or name its file in WARPLOOM_FFTW"
+                                    : "install FFTW (Debian: libfftw3-single3), or name its file in WARPLOOM_FFTWF"});
   if (!library) return std::move(library.error());
   Fftw out{};
-  const char* missing = nullptr;
-  const auto entry = [&](auto& member, const char* single, const char* twice) {
-    member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(dlsym(*library, f64 ? twice : single));
-    if (member == nullptr) missing = f64 ? twice : single;
+  const auto entry = [&](auto*& member, const char* single, const char* twice) {
+    library->take(member, f64 ? twice : single);
   };
   entry(out.c2c, "fftwf_plan_many_dft", "fftw_plan_many_dft");
   entry(out.r2c, "fftwf_plan_many_dft_r2c", "fftw_plan_many_dft_r2c");
   entry(out.c2r, "fftwf_plan_many_dft_c2r", "fftw_plan_many_dft_c2r");
   entry(out.execute, "fftwf_execute", "fftw_execute");
   entry(out.destroy, "fftwf_destroy_plan", "fftw_destroy_plan");
-  if (missing != nullptr) return entry_missing(query, missing);
+  WL_TRY(library->complete());
   // Threads are a library of their own, which finds the first one by its name.
   void* threads = dlopen(f64 ? "libfftw3_threads.so.3" : "libfftw3f_threads.so.3", RTLD_NOW | RTLD_LOCAL);
   if (threads == nullptr) return out;

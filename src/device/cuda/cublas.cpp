@@ -1,6 +1,4 @@
 // cuBLAS, declared from its documentation ("cuBLAS", sections "Using the cuBLAS API" and "cuBLAS Level-1/2/3").
-#include <dlfcn.h>
-
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -90,20 +88,18 @@ struct Cublas {
 };
 
 Result<Cublas> load() {
-  const LibraryQuery query{
-      "WARPLOOM_CUBLAS",
-      {"libcublas.so.13", "libcublas.so.12", "libcublas.so"},
-      "cuBLAS",
-      "install cuBLAS of the driver's CUDA version (pip install nvidia-cublas, or the CUDA toolkit), "
-      "or name its file in WARPLOOM_CUBLAS"};
-  auto library = open_library(query);
+  auto library =
+      Library::open({"WARPLOOM_CUBLAS",
+                     {"libcublas.so.13", "libcublas.so.12", "libcublas.so"},
+                     "cuBLAS",
+                     "install cuBLAS of the driver's CUDA version (pip install nvidia-cublas, or the CUDA toolkit), "
+                     "or name its file in WARPLOOM_CUBLAS"});
   if (!library) return std::move(library.error());
   Cublas blas;
-#define WL_ENTRY(member, name, type)                                  \
-  blas.member = reinterpret_cast<Entry<type>>(dlsym(*library, name)); \
-  if (blas.member == nullptr) return entry_missing(query, name);
+#define WL_ENTRY(member, name, type) library->take(blas.member, name);
   WARPLOOM_CUBLAS_ENTRIES(WL_ENTRY)
 #undef WL_ENTRY
+  WL_TRY(library->complete());
   return blas;
 }
 

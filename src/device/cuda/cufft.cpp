@@ -1,5 +1,4 @@
 // cuFFT, declared from its documentation ("cuFFT API Reference").
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,20 +47,18 @@ struct Cufft {
 };
 
 Result<Cufft> load() {
-  const LibraryQuery query{
-      "WARPLOOM_CUFFT",
-      {"libcufft.so.12", "libcufft.so.11", "libcufft.so"},
-      "cuFFT",
-      "install cuFFT of the driver's CUDA version (pip install nvidia-cufft, or the CUDA toolkit), "
-      "or name its file in WARPLOOM_CUFFT"};
-  auto library = open_library(query);
+  auto library =
+      Library::open({"WARPLOOM_CUFFT",
+                     {"libcufft.so.12", "libcufft.so.11", "libcufft.so"},
+                     "cuFFT",
+                     "install cuFFT of the driver's CUDA version (pip install nvidia-cufft, or the CUDA toolkit), "
+                     "or name its file in WARPLOOM_CUFFT"});
   if (!library) return std::move(library.error());
   Cufft fft;
-#define WL_ENTRY(member, name, type)                                 \
-  fft.member = reinterpret_cast<Entry<type>>(dlsym(*library, name)); \
-  if (fft.member == nullptr) return entry_missing(query, name);
+#define WL_ENTRY(member, name, type) library->take(fft.member, name);
   WARPLOOM_CUFFT_ENTRIES(WL_ENTRY)
 #undef WL_ENTRY
+  WL_TRY(library->complete());
   return fft;
 }
 

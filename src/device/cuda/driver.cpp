@@ -1,46 +1,27 @@
 // Loads the driver, and says its errors in ours.
 #include "device/cuda/driver.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include "base/library.hpp"
 
 namespace warploom::device::cuda {
 namespace {
 
-Diag no_driver(std::string what, std::string remedy) {
-  Diag d;
-  d.id = ErrorId::invalid_device;
-  d.what = std::move(what);
-  d.where = "CUDA driver";
-  d.remedy = std::move(remedy);
-  return d;
-}
-
-// The file, not the library's name, decides what is said about it.
-std::string library_name() {
-  const char* named = std::getenv("WARPLOOM_CUDA_DRIVER");
-  return named == nullptr || *named == '\0' ? "libcuda.so.1" : named;
-}
-
 Result<Driver> load() {
-  const std::string file = library_name();
-  // Never closed: the driver has threads and exit handlers of its own.
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* reason = dlerror();
-    return no_driver(fmt::format("there is no CUDA driver: {}", reason == nullptr ? file : reason),
-                     "install NVIDIA's driver, or open \"cpu\"");
-  }
+  auto library = Library::open({.variable = "WARPLOOM_CUDA_DRIVER",
+                                .names = {"libcuda.so.1"},
+                                .title = "CUDA driver",
+                                .remedy = "install NVIDIA's driver, or open \"cpu\"",
+                                .upgrade = "install a driver for CUDA 12 or later",
+                                .id = ErrorId::invalid_device,
+                                .in_folders = false});
+  if (!library) return std::move(library.error());
   Driver driver;
-#define WL_ENTRY(member, name, parameters)                                                \
-  driver.member = reinterpret_cast<decltype(driver.member)>(dlsym(library, name));        \
-  if (driver.member == nullptr)                                                           \
-    return no_driver(fmt::format("the CUDA driver {} has no entry point {}", file, name), \
-                     "install a driver for CUDA 12 or later");
+#define WL_ENTRY(member, name, parameters) library->take(driver.member, name);
   WARPLOOM_CUDA_ENTRIES(WL_ENTRY)
 #undef WL_ENTRY
+  WL_TRY(library->complete());
   Status status = driver.init(0);
   if (status == 0) status = driver.driver_version(&driver.version);
   if (status == 0) status = driver.device_count(&driver.devices);

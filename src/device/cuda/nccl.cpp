@@ -1,5 +1,4 @@
 // NCCL, found when the first group of GPUs is made; declared from NCCL's documentation ("NCCL API").
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "base/library.hpp"
@@ -50,26 +49,20 @@ struct Nccl {
   }
 };
 
-const LibraryQuery& query() {
-  static const auto& wanted = *new LibraryQuery{
-      "WARPLOOM_NCCL",
-      {"libnccl.so.2"},
-      "NCCL",
-      "install NCCL 2.10 or later, for instance with pip install nvidia-nccl-cu13, or name the file in WARPLOOM_NCCL"};
-  return wanted;
-}
-
 Result<Nccl> load() {
-  auto library = open_library(query());
+  auto library = Library::open({"WARPLOOM_NCCL",
+                                {"libnccl.so.2"},
+                                "NCCL",
+                                "install NCCL 2.10 or later, for instance with pip install nvidia-nccl-cu13, or name "
+                                "the file in WARPLOOM_NCCL"});
   if (!library) return std::move(library.error());
   Nccl nccl;
-#define WL_ENTRY(member, name, parameters)                                      \
-  nccl.member = reinterpret_cast<decltype(nccl.member)>(dlsym(*library, name)); \
-  if (nccl.member == nullptr) return entry_missing(query(), name);
+#define WL_ENTRY(member, name, parameters) library->take(nccl.member, name);
   WARPLOOM_NCCL_ENTRIES(WL_ENTRY)
-  WL_ENTRY(error_string, "ncclGetErrorString", )
-  WL_ENTRY(last_error, "ncclGetLastError", )
 #undef WL_ENTRY
+  library->take(nccl.error_string, "ncclGetErrorString");
+  library->take(nccl.last_error, "ncclGetLastError");
+  WL_TRY(library->complete());
   return nccl;
 }
 
