@@ -139,7 +139,8 @@ void Evaluator::store(const Node* node, llvm::Value* address, const Value& value
   }
 }
 
-llvm::Value* Evaluator::element_address(const Node* node, const Value& array, const std::vector<Value>& index) {
+llvm::Value* Evaluator::element_address(const Node* node, const Value& array, const std::vector<Value>& index,
+                                        bool accessed) {
   llvm::Value* address = array_data(array);
   for (unsigned dim = 0; dim < index.size(); ++dim) {
     const Value& i = index[dim];
@@ -151,6 +152,9 @@ llvm::Value* Evaluator::element_address(const Node* node, const Value& array, co
       if (fixed) {
         if (fixed->isNegative()) wide = b.CreateAdd(wide, extent);
       } else {
+        // What is accessed has elements: min(i, a.shape[0] - 1) needs no wrap-around if i needs none.
+        if (accessed && !c.options.bounds_check && !c.options.debug && !array.type->element->is(TypeKind::record))
+          b.CreateAssumption(b.CreateICmpSGT(extent, i64(0)));
         // A branch that is almost never taken, and not a select, keeps the index a plain pattern over the lanes.
         llvm::BasicBlock* from = b.GetInsertBlock();
         llvm::BasicBlock* wrap = new_block("wrap");

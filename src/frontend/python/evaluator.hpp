@@ -138,8 +138,10 @@ class Evaluator {
   void store_attribute(const Node* node, const Value& base, const std::string& name, const Value& value);
   Value load(llvm::Value* address, const Type* type, unsigned align = 0);
   void store(const Node* node, llvm::Value* address, const Value& value, const Type* type, unsigned align = 0);
-  // Address of element `index` (one integer for each dimension), with wrap-around of negative indices.
-  llvm::Value* element_address(const Node* node, const Value& array, const std::vector<Value>& index);
+  // Address of element `index` (one integer for each dimension), with wrap-around of negative indices; `accessed`
+  // unless only a view begins there.
+  llvm::Value* element_address(const Node* node, const Value& array, const std::vector<Value>& index,
+                               bool accessed = true);
   Value make_array(const Type* type, llvm::Value* data, const std::vector<llvm::Value*>& shape,
                    const std::vector<llvm::Value*>& strides);
   llvm::Value* array_data(const Value& array) { return member(array.ir, 0); }

@@ -310,7 +310,8 @@ void Evaluator::for_statement(const Node* node) {
     // A step of known sign, in practice every one, compares once.
     const llvm::ConstantInt* fixed_step = known(step);
     const bool up_only = !type->is_signed || (fixed_step && fixed_step->getSExtValue() > 0);
-    const bool non_negative = !type->is_signed || (over.non_negative && up_only);
+    // Of a range it says that the first item and the step are not negative.
+    const bool non_negative = !type->is_signed || over.non_negative;
     llvm::AllocaInst* counter = entry_alloca(llvm_type(type), "counter");
     b.CreateStore(start, counter);
     loop(node, assigned_in(node), [&](LoopContext& context) {

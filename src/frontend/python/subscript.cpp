@@ -136,7 +136,7 @@ Selected select(Evaluator& e, const Node* node, const Value& array, const Value&
       llvm::Value* extent = e.array_shape(array, dim);
       llvm::Value* stride = e.array_stride(array, dim);
       const Value line = e.make_array(array_type(type->element, 1, 'A'), data, {extent}, {stride});
-      data = e.element_address(node, line, {part});
+      data = e.element_address(node, line, {part}, false);
       ++dim;
     }
   }
