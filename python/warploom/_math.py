@@ -1,31 +1,14 @@
-"""What warploom.blas and warploom.fft share: arrays, streams, and where libraries are looked for."""
+"""What warploom.blas and warploom.fft share: arrays and streams."""
 
 from __future__ import annotations
 
-import functools
-import os
-import sys
 from typing import Any
 
 import numpy as np
 
-from warploom import _core
 from warploom.cuda import as_cuda_array, is_cuda_array
 from warploom.cuda.cudadrv import devicearray, devices
 from warploom.cuda.cudadrv._streams import core_stream
-
-
-@functools.lru_cache(maxsize=None)
-def find_libraries() -> None:
-    """Has the libraries of NVIDIA's wheels (nvidia-cublas, nvidia-cufft and their like) found before the system's."""
-    for path in sys.path:
-        root = os.path.join(path, "nvidia")
-        if not os.path.isdir(root):
-            continue
-        for name in sorted(os.listdir(root), reverse=True):  # cu13 before cublas, which is of CUDA 12
-            folder = os.path.join(root, name, "lib")
-            if os.path.isdir(folder):
-                _core.add_library_folder(folder)
 
 
 def device_array_of(obj: Any, what: str) -> Any:

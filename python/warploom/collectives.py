@@ -14,7 +14,8 @@ from typing import Any, Iterator, List, Optional, Sequence
 import numpy as np
 
 from warploom import _core
-from warploom._math import device_array_of, find_libraries
+from warploom._libraries import find_libraries
+from warploom._math import device_array_of
 from warploom.cuda import device_array, gpus
 from warploom.cuda.cudadrv import devices
 from warploom.cuda.cudadrv._streams import core_stream

@@ -24,7 +24,8 @@ from warploom import _core
 from warploom.cuda import device_array
 from warploom.cuda.cudadrv._calls import call
 
-from ._math import device_array_of, find_libraries, native_stream, same_type, writable
+from ._libraries import find_libraries
+from ._math import device_array_of, native_stream, same_type, writable
 
 __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"]
 

@@ -28,6 +28,7 @@ struct RunOptions {
 struct ExplainOptions : RunOptions {
   std::string json_file;
   bool no_gpu = false;
+  bool no_counters = false;
 };
 
 struct CacheOptions {

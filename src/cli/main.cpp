@@ -56,6 +56,7 @@ int parse_and_run(int argc, char** argv) {
       ->type_name("FILE");
   explain_command->add_flag("--no-gpu", explain.no_gpu,
                             "do not run the program on a GPU as well, where its kernels would be timed");
+  explain_command->add_flag("--no-counters", explain.no_counters, "do not read the GPU's hardware counters");
   explain_command->footer(
       "Counts are exact: global requests and sectors equal a GPU's counters. ~ marks modelled figures, ?\n"
       "estimated ones. docs/guide/explain.md says how to read a report.");

@@ -134,11 +134,12 @@ void time_on_gpu(const ExplainOptions& options, const ReportFile& times,
   const char* device = std::getenv("WARPLOOM_DEVICE");
   if (device != nullptr && std::strcmp(device, "cpu") == 0) return;
   std::fprintf(stderr, "warploom: running the program on the GPU first, without its output, to time kernels\n");
-  const int code = run_program(options.command,
-                               {{"WARPLOOM_DEVICE", device != nullptr && *device != '\0' ? device : "cuda:0"},
-                                {"WARPLOOM_OBSERVE", "gpu_time"},
-                                {"WARPLOOM_GPU_TIMES", times.path()}},
-                               true);
+  std::map<std::string, std::string> there{
+      {"WARPLOOM_DEVICE", device != nullptr && *device != '\0' ? device : "cuda:0"},
+      {"WARPLOOM_OBSERVE", "gpu_time"},
+      {"WARPLOOM_GPU_TIMES", times.path()}};
+  if (options.no_counters) there["WARPLOOM_GPU_COUNTERS"] = "0";
+  const int code = run_program(options.command, there, true);
   if (code != 0)
     std::fprintf(stderr,
                  "warploom: on the GPU the program ended with %d; `warploom run --device cuda:0 PROGRAM` shows why\n",

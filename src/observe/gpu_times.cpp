@@ -13,10 +13,14 @@ double GpuKernelTimes::median() const {
   return sorted[sorted.size() / 2];
 }
 
-void GpuTimes::set_gpu(const GpuFacts& facts, std::string counters) {
+void GpuTimes::set_gpu(const GpuFacts& facts) {
   const std::lock_guard lock(mutex_);
   measurement_.gpu = facts;
-  measurement_.counters = std::move(counters);
+}
+
+void GpuTimes::set_why_no_counters(std::string why) {
+  const std::lock_guard lock(mutex_);
+  measurement_.why_no_counters = std::move(why);
 }
 
 std::size_t GpuTimes::index_of(const LaunchTime& launch) const {
@@ -33,13 +37,14 @@ bool GpuTimes::is_new(const LaunchTime& launch) const {
   return index_of(launch) == measurement_.kernels.size();
 }
 
-void GpuTimes::add(const LaunchTime& launch, const std::vector<double>& seconds, bool warm) {
+void GpuTimes::add(const LaunchTime& launch, const std::vector<double>& seconds, bool warm, GpuCounters counters) {
   const std::lock_guard lock(mutex_);
   const std::size_t i = index_of(launch);
   auto& kernels = measurement_.kernels;
   if (i == kernels.size()) kernels.push_back({launch.kernel, launch.grid, launch.block, launch.shared_bytes});
   kernels[i].seconds.insert(kernels[i].seconds.end(), seconds.begin(), seconds.end());
   kernels[i].warm |= warm;
+  if (!counters.empty()) kernels[i].counters = std::move(counters);
 }
 
 GpuMeasurement GpuTimes::measurement() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "observe/gpu_counters.hpp"
 #include "observe/launch_times.hpp"
 
 namespace warploom::observe {
@@ -27,6 +28,7 @@ struct GpuKernelTimes {
   std::uint32_t shared_bytes = 0;  // dynamic
   std::vector<double> seconds{};   // of each run that was timed
   bool warm = false;               // it was run again from the same memory, and the first run does not count
+  GpuCounters counters{};          // of one more run of the first launch; empty when they were not read
 
   [[nodiscard]] double median() const;
 };
@@ -34,7 +36,7 @@ struct GpuKernelTimes {
 struct GpuMeasurement {
   GpuFacts gpu;
   std::vector<GpuKernelTimes> kernels;  // in the order of their first launch
-  std::string counters;                 // why hardware counters were not read
+  std::string why_no_counters;          // of kernels that have none
 };
 
 // Gathers them, from several threads.
@@ -42,10 +44,11 @@ class GpuTimes {
  public:
   static constexpr unsigned kRepeats = 7;  // of the first launch of a shape
 
-  void set_gpu(const GpuFacts& facts, std::string counters);
+  void set_gpu(const GpuFacts& facts);
+  void set_why_no_counters(std::string why);
   // Is it the first launch of its kernel and shape?
   [[nodiscard]] bool is_new(const LaunchTime& launch) const;
-  void add(const LaunchTime& launch, const std::vector<double>& seconds, bool warm);
+  void add(const LaunchTime& launch, const std::vector<double>& seconds, bool warm, GpuCounters counters = {});
   [[nodiscard]] GpuMeasurement measurement() const;
 
  private:

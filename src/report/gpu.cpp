@@ -18,7 +18,7 @@ std::string gpu_times_to_json(const observe::GpuMeasurement& m) {
                      {"multiprocessors", m.gpu.multiprocessors},
                      {"clock_hz", m.gpu.clock_hz},
                      {"memory_bytes_per_second", m.gpu.memory_bytes_per_second}}},
-                   {"counters", m.counters},
+                   {"why_no_counters", m.why_no_counters},
                    {"kernels", ordered_json::array()}};
   for (const observe::GpuKernelTimes& k : m.kernels)
     out["kernels"].push_back({{"kernel", k.kernel},
@@ -26,7 +26,8 @@ std::string gpu_times_to_json(const observe::GpuMeasurement& m) {
                               {"block", k.block},
                               {"dynamic_shared_bytes", k.shared_bytes},
                               {"seconds", k.seconds},
-                              {"warm", k.warm}});
+                              {"warm", k.warm},
+                              {"counters", k.counters}});
   return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -40,7 +41,7 @@ std::optional<observe::GpuMeasurement> gpu_times_from_json(const std::string& te
     gpu.at("multiprocessors").get_to(out.gpu.multiprocessors);
     gpu.at("clock_hz").get_to(out.gpu.clock_hz);
     gpu.at("memory_bytes_per_second").get_to(out.gpu.memory_bytes_per_second);
-    json.at("counters").get_to(out.counters);
+    json.at("why_no_counters").get_to(out.why_no_counters);
     for (const auto& entry : json.at("kernels")) {
       observe::GpuKernelTimes k;
       entry.at("kernel").get_to(k.kernel);
@@ -49,6 +50,7 @@ std::optional<observe::GpuMeasurement> gpu_times_from_json(const std::string& te
       entry.at("dynamic_shared_bytes").get_to(k.shared_bytes);
       entry.at("seconds").get_to(k.seconds);
       entry.at("warm").get_to(k.warm);
+      entry.at("counters").get_to(k.counters);
       out.kernels.push_back(std::move(k));
     }
     return out;
@@ -63,6 +65,29 @@ const observe::GpuKernelTimes* times_of(const observe::GpuMeasurement& measureme
         k.shared_bytes == kernel.dynamic_shared_bytes && !k.seconds.empty())
       return &k;
   return nullptr;
+}
+
+bool has_counters(const observe::GpuMeasurement& measurement) {
+  return std::any_of(measurement.kernels.begin(), measurement.kernels.end(),
+                     [](const observe::GpuKernelTimes& k) { return !k.counters.empty(); });
+}
+
+std::optional<double> counted(const observe::GpuCounterRow& row, const KernelData& k) {
+  if (k.launches == 0) return std::nullopt;
+  const std::string id = row.id;
+  if (id == "active_warps_percent") return 100 * k.occupancy.fraction();
+  const auto each = [&](std::uint64_t total) { return static_cast<double>(total) / static_cast<double>(k.launches); };
+  if (id == "warp_instructions") return each(k.warp_instructions);
+  if (id == "thread_instructions") return each(k.thread_instructions);
+  for (std::size_t i = 0; i < kAccessGroups; ++i) {
+    const GroupCounts& group = k.groups[i];
+    const std::string prefix = std::string(key(static_cast<AccessGroup>(i))) + "_";
+    if (id == prefix + "requests") return each(group.counts.requests);
+    if (id == prefix + "sectors") return each(group.counts.sectors);
+    if (id == prefix + "wavefronts") return each(group.counts.wavefronts);
+    if (id == prefix + "conflicts") return each(group.conflicts());
+  }
+  return std::nullopt;
 }
 
 std::optional<Prediction> predict(const observe::GpuFacts& gpu, const KernelData& k) {

@@ -17,6 +17,12 @@ std::optional<observe::GpuMeasurement> gpu_times_from_json(const std::string& te
 const observe::GpuKernelTimes* times_of(const observe::GpuMeasurement& measurement,
                                         const observe::explain::KernelData& kernel);
 
+// Were hardware counters read of any kernel?
+bool has_counters(const observe::GpuMeasurement& measurement);
+
+// What explain counted, for one launch, of what a row of hardware counters counts: none for what it does not count.
+std::optional<double> counted(const observe::GpuCounterRow& row, const observe::explain::KernelData& kernel);
+
 // Seconds of one launch, from counts alone: latencies, and what caches save, are not modelled.
 struct Prediction {
   double least = 0;          // of what is busy longest, when nothing is waited for

@@ -11,13 +11,6 @@ using nlohmann::ordered_json;
 using namespace observe::explain;  // NOLINT: the whole file prints its data
 using observe::BranchCounts;
 
-std::string key(AccessGroup group) {
-  std::string text(name(group));
-  for (char& c : text)
-    if (c == ' ') c = '_';
-  return text;
-}
-
 Basis basis_of(AccessGroup group) {
   // The order in which hardware merges a warp's atomics is modelled.
   return group == AccessGroup::global_atomic ? Basis::modelled : Basis::exact;
@@ -114,12 +107,19 @@ ordered_json json(const KernelData& k, SourceText& sources) {
 
 ordered_json on_gpu(const observe::GpuMeasurement& gpu, const KernelData& k) {
   ordered_json out = ordered_json::object();
-  if (const observe::GpuKernelTimes* times = times_of(gpu, k))
+  if (const observe::GpuKernelTimes* times = times_of(gpu, k)) {
     out["measured"] = {{"basis", name(Basis::exact)},
                        {"median_seconds", times->median()},
                        {"fastest_seconds", *std::min_element(times->seconds.begin(), times->seconds.end())},
                        {"runs", times->seconds.size()},
                        {"warm", times->warm}};
+    for (const observe::GpuCounterRow& row : observe::gpu_counter_rows()) {
+      const auto measured = value_of(row, times->counters);
+      if (!measured) continue;
+      auto& entry = out["counters"][row.id] = {{"measured", *measured}};
+      if (const auto here = counted(row, k)) entry["counted"] = *here;
+    }
+  }
   if (const auto p = predict(gpu.gpu, k))
     out["predicted"] = {{"basis", name(Basis::modelled)},
                         {"least_seconds", p->least},
@@ -145,7 +145,7 @@ std::string to_json(const Report& report) {
                   {"multiprocessors", report.gpu->gpu.multiprocessors},
                   {"clock_hz", report.gpu->gpu.clock_hz},
                   {"memory_bytes_per_second", report.gpu->gpu.memory_bytes_per_second},
-                  {"counters", {{"read", false}, {"why", report.gpu->counters}}}};
+                  {"counters", {{"read", has_counters(*report.gpu)}, {"why_not", report.gpu->why_no_counters}}}};
   for (const KernelData& kernel : report.kernels) {
     out["kernels"].push_back(json(kernel, sources));
     if (report.gpu) out["kernels"].back()["gpu"] = on_gpu(*report.gpu, kernel);

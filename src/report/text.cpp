@@ -1,5 +1,6 @@
 // Prints a report for people: about 100 columns, colour only where the caller asks for it.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
@@ -68,7 +69,7 @@ class Printer {
     line("Counts are exact; ~ marks modelled figures, ? estimated ones.");
     if (report_.gpu) {
       line("Times on {} by its own clock; ~ what the counts alone would take there.", report_.gpu->gpu.name);
-      line("Hardware counters were not read: {}.", report_.gpu->counters);
+      if (!has_counters(*report_.gpu)) line("Hardware counters were not read: {}.", report_.gpu->why_no_counters);
     }
     for (const KernelData& kernel : report_.kernels) print(kernel);
     if (!report_.managed.empty()) managed();
@@ -93,6 +94,7 @@ class Printer {
     line("{}", bold("kernel " + (k.facts.demangled.empty() ? k.facts.name : k.facts.demangled)));
     shape(k);
     totals(k);
+    if (report_.gpu) counters(k);
     findings(k);
     by_line(k);
   }
@@ -134,6 +136,20 @@ class Printer {
       if (p->uncached > p->least) text += fmt::format(" to ~{} (memory without caches)", duration(p->uncached));
     }
     line("  on the GPU   {}", wrap(text, 15, options_.width));
+  }
+
+  // What explain and the GPU's counters count of the same launch.
+  void counters(const KernelData& k) {
+    const observe::GpuKernelTimes* times = times_of(*report_.gpu, k);
+    if (times == nullptr || times->counters.empty()) return;
+    line("\n  {:<30}{:>18}{:>18}", "of one launch", "counted here", "by the GPU");
+    for (const observe::GpuCounterRow& row : observe::gpu_counter_rows()) {
+      const auto measured = value_of(row, times->counters);
+      const auto here = counted(row, k);
+      if (!measured || (*measured == 0 && here.value_or(0) == 0)) continue;
+      const auto figure = [](double value) { return grouped(static_cast<std::uint64_t>(std::llround(value))); };
+      line("  {:<30}{:>18}{:>18}", row.title, here ? figure(*here) : "-", figure(*measured));
+    }
   }
 
   void totals(const KernelData& k) {

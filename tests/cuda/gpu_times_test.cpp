@@ -1,5 +1,5 @@
-// Times on a GPU in the report of explain, on the stand-in driver: what is measured, what is predicted, and that a
-// launch which is repeated counts once.
+// Times and hardware counters of a GPU in the report of explain, on stand-ins for the driver and CUPTI: what is
+// measured, what is predicted, and that a launch which is repeated counts once.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -28,26 +28,94 @@ nlohmann::json read(const std::string& path) {
   return json;
 }
 
-Outcome with_driver(const std::string& command) { return shell("WARPLOOM_CUDA_DRIVER=" STAND_IN_DRIVER " " + command); }
+// Without CUPTI.
+Outcome with_driver(const std::string& command) {
+  return shell("WARPLOOM_CUPTI=/nonexistent/libcupti.so WARPLOOM_CUDA_DRIVER=" STAND_IN_DRIVER " " + command);
+}
+
+Outcome with_cupti(const std::string& how, const std::string& command) {
+  return shell("STAND_IN_CUPTI=" + how +
+               " WARPLOOM_CUPTI=" STAND_IN_CUPTI " WARPLOOM_CUDA_DRIVER=" STAND_IN_DRIVER " " + command);
+}
 
 TEST(GpuTimes, ExplainShowsThemBesideItsCounts) {
   const std::string file = temporary("warploom-gpu-report-");
   const Outcome run = with_driver(WARPLOOM_CLI " explain --json " + file + " " WARPLOOM_PROGRAM);
   EXPECT_EQ(run.code, 0) << run.text;
-  for (const char* text : {"Times on stand-in", "Hardware counters were not read", "(median of 7, warm); predicted ~"})
+  for (const char* text : {"Times on stand-in", "Hardware counters were not read: CUPTI cannot be loaded",
+                           "(median of 7, warm); predicted ~"})
     EXPECT_NE(run.text.find(text), std::string::npos) << text << " is not in:\n" << run.text;
   const auto json = read(file);
   ASSERT_TRUE(json.is_object());
   EXPECT_EQ(json["gpu"]["name"], "stand-in");
   EXPECT_EQ(json["gpu"]["clock_hz"], 1.5e9);
   EXPECT_EQ(json["gpu"]["counters"]["read"], false);
-  EXPECT_FALSE(json["gpu"]["counters"]["why"].get<std::string>().empty());
+  EXPECT_FALSE(json["gpu"]["counters"]["why_not"].get<std::string>().empty());
   ASSERT_EQ(json["kernels"].size(), 1U);
   const auto& gpu = json["kernels"][0]["gpu"];
   EXPECT_EQ(gpu["measured"]["runs"], 7);
   EXPECT_EQ(gpu["measured"]["warm"], true);
   EXPECT_LE(gpu["measured"]["fastest_seconds"].get<double>(), gpu["measured"]["median_seconds"].get<double>());
   EXPECT_GT(gpu["predicted"]["least_seconds"].get<double>(), 0);
+  EXPECT_FALSE(gpu.contains("counters"));
+}
+
+TEST(GpuTimes, CountersStandBesideCounts) {
+  const std::string file = temporary("warploom-gpu-report-");
+  const Outcome run = with_cupti("reads", WARPLOOM_CLI " explain --json " + file + " " WARPLOOM_PROGRAM);
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_EQ(run.text.find("counters were not read"), std::string::npos) << run.text;
+  EXPECT_NE(run.text.find("counted here"), std::string::npos) << run.text;
+  const auto json = read(file);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["gpu"]["counters"]["read"], true);
+  const auto& kernel = json["kernels"][0];
+  const auto& counters = kernel["gpu"]["counters"];
+  // The stand-in counts letters: an atomic's row is the sum of two metrics.
+  const auto letters = [](const char* metric) { return static_cast<double>(std::string(metric).size()); };
+  EXPECT_EQ(counters["warp_instructions"]["measured"], letters("smsp__inst_executed.sum"));
+  EXPECT_EQ(counters["global_atomic_sectors"]["measured"],
+            letters("l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum") +
+                letters("l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum"));
+  // What is counted here is that of one launch.
+  const double launches = kernel["launches"].get<double>();
+  for (const char* group : {"global_load", "global_store"})
+    for (const char* what : {"requests", "sectors"}) {
+      const auto& row = counters[std::string(group) + "_" + what];
+      EXPECT_GT(row["counted"].get<double>(), 0) << group << what;
+      EXPECT_EQ(row["counted"].get<double>() * launches, kernel["accesses"][group][what].get<double>())
+          << group << what;
+    }
+  EXPECT_EQ(counters["warp_instructions"]["counted"].get<double>() * launches, kernel["instructions"]["warp"]);
+  EXPECT_EQ(counters["active_warps_percent"]["counted"], kernel["occupancy"]["percent"]);
+  EXPECT_FALSE(counters["memory_read_bytes"].contains("counted"));
+}
+
+TEST(GpuTimes, CountersThatAGpuLacksAreLeftOut) {
+  const std::string file = temporary("warploom-gpu-report-");
+  const Outcome run = with_cupti("lacks", WARPLOOM_CLI " explain --json " + file + " " WARPLOOM_PROGRAM);
+  EXPECT_EQ(run.code, 0) << run.text;
+  const auto json = read(file);
+  ASSERT_TRUE(json.is_object());
+  const auto& counters = json["kernels"][0]["gpu"]["counters"];
+  EXPECT_TRUE(counters.contains("memory_read_bytes"));
+  EXPECT_FALSE(counters.contains("l2_read_sectors"));
+}
+
+TEST(GpuTimes, CountersThatMayNotBeReadAreSaid) {
+  const struct {
+    const char *how, *options, *text;
+  } cases[] = {
+      {"denies", "", "hardware counters cannot be read: CUPTI reports CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)"},
+      {"fails", "", "a pass over the counters does not end"},
+      {"reads", "--no-counters ", "they were not asked for"}};
+  for (const auto& c : cases) {
+    const Outcome run = with_cupti(c.how, std::string(WARPLOOM_CLI " explain ") + c.options + WARPLOOM_PROGRAM);
+    EXPECT_EQ(run.code, 0) << run.text;
+    EXPECT_NE(run.text.find("Hardware counters were not read: "), std::string::npos) << run.text;
+    EXPECT_NE(run.text.find(c.text), std::string::npos) << run.text;
+    EXPECT_NE(run.text.find("(median of 7, warm)"), std::string::npos) << run.text;
+  }
 }
 
 TEST(GpuTimes, AreLeftOutWhenNobodyWantsThem) {
@@ -69,16 +137,19 @@ TEST(GpuTimes, AProgramThatFailsThereIsSaidAndExplained) {
 
 // Tests of the device whose kernels change what they read.
 TEST(GpuTimes, ARepeatedLaunchCountsOnce) {
-  const std::string file = temporary("warploom-gpu-times-");
-  const Outcome run = with_driver("WARPLOOM_OBSERVE=gpu_time WARPLOOM_GPU_TIMES=" + file +
-                                  " " DEVICE_TEST " --gtest_filter='Cuda.AKernelRunsOnArraysAndVariables'");
-  EXPECT_EQ(run.code, 0) << run.text;
-  const auto json = read(file);
-  ASSERT_TRUE(json.is_object());
-  ASSERT_EQ(json["kernels"].size(), 1U);
-  EXPECT_EQ(json["kernels"][0]["kernel"], "scale");
-  EXPECT_GE(json["kernels"][0]["seconds"].size(), 8U);  // seven of the first launch, and the others
-  EXPECT_TRUE(json["kernels"][0]["warm"]);
+  for (const char* how : {"reads", "denies", "fails"}) {
+    const std::string file = temporary("warploom-gpu-times-");
+    const Outcome run = with_cupti(how, "WARPLOOM_OBSERVE=gpu_time WARPLOOM_GPU_TIMES=" + file +
+                                            " " DEVICE_TEST " --gtest_filter='Cuda.AKernelRunsOnArraysAndVariables'");
+    EXPECT_EQ(run.code, 0) << run.text;
+    const auto json = read(file);
+    ASSERT_TRUE(json.is_object());
+    ASSERT_EQ(json["kernels"].size(), 1U);
+    EXPECT_EQ(json["kernels"][0]["kernel"], "scale");
+    EXPECT_GE(json["kernels"][0]["seconds"].size(), 8U);  // seven of the first launch, and the others
+    EXPECT_TRUE(json["kernels"][0]["warm"]);
+    EXPECT_EQ(json["kernels"][0]["counters"].empty(), std::string(how) != "reads");
+  }
 }
 
 TEST(GpuTimes, APredictionIsTheBusiestPart) {
@@ -106,12 +177,14 @@ TEST(GpuTimes, APredictionIsTheBusiestPart) {
 TEST(GpuTimes, ABrokenFileIsNoMeasurement) {
   EXPECT_FALSE(report::gpu_times_from_json(""));
   EXPECT_FALSE(report::gpu_times_from_json("{\"kernels\": 3}"));
-  observe::GpuMeasurement m{{"some", 13000, 10, 1e9, 2e9}, {{"k", {1, 2, 3}, {4, 5, 6}, 7, {3, 1, 2}, true}}, "why"};
+  observe::GpuMeasurement m{
+      {"some", 13000, 10, 1e9, 2e9}, {{"k", {1, 2, 3}, {4, 5, 6}, 7, {3, 1, 2}, true, {{"m", 8}}}}, "why"};
   const auto back = report::gpu_times_from_json(report::gpu_times_to_json(m));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->gpu.name, "some");
   EXPECT_EQ(back->kernels.at(0).median(), 2);
-  EXPECT_EQ(back->counters, "why");
+  EXPECT_EQ(back->kernels.at(0).counters.at("m"), 8);
+  EXPECT_EQ(back->why_no_counters, "why");
 }
 
 }  // namespace

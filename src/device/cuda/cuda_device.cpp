@@ -1,4 +1,5 @@
 // The CUDA device: opening and resetting it, launches and what the driver says of them.
+#include "device/cuda/counters.hpp"
 #include "device/cuda/cuda_device.hpp"
 
 #include <fmt/format.h>
@@ -111,6 +112,9 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options)
   device->own_ = std::move(*own);
   return device;
 }
+
+CudaDevice::CudaDevice(const Driver& driver, DeviceNumber number, isa::GpuProfile profile)
+    : driver_(driver), number_(number), profile_(std::move(profile)) {}
 
 CudaDevice::~CudaDevice() {
   math_.forget();

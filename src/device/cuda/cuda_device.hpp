@@ -19,6 +19,7 @@
 
 namespace warploom::device::cuda {
 
+class Counters;
 class CudaDevice;
 class CudaModule;
 
@@ -163,8 +164,7 @@ class CudaDevice final : public Device {
   void keep_context();
 
  private:
-  CudaDevice(const Driver& driver, DeviceNumber number, isa::GpuProfile profile)
-      : driver_(driver), number_(number), profile_(std::move(profile)) {}
+  CudaDevice(const Driver& driver, DeviceNumber number, isa::GpuProfile profile);
   struct Allocation {
     std::size_t bytes;
     Origin origin;
@@ -183,6 +183,8 @@ class CudaDevice final : public Device {
   class Snapshot;
   // Runs a launch to its end and says how long it took; the first of its kind several times, as if it were once.
   Result<void> measure(CudaKernel& kernel, const Launch& launch, CudaQueue& queue, observe::GpuTimes& times);
+  Result<std::map<std::string, double>> read_counters(const std::function<Result<void>()>& prepare,
+                                                      const std::function<Result<void>()>& run);
 
   const Driver& driver_;
   const DeviceNumber number_;
@@ -208,6 +210,8 @@ class CudaDevice final : public Device {
   std::shared_ptr<observe::LaunchLog> launch_log_;
   std::mutex measure_mutex_;
   std::shared_ptr<observe::GpuTimes> gpu_times_;  // set before the first launch
+  std::unique_ptr<Counters> counters_;            // needs measure_mutex_
+  bool no_counters_ = false;                      // and are not tried again; needs measure_mutex_
 
   CudaMath math_{*this};
 };

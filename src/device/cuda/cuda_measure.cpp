@@ -1,10 +1,12 @@
-// Timing of launches by the GPU's clock for `warploom explain`: warm, several times from the same memory.
-#include <fstream>
+// Timing of launches by the GPU's clock for `warploom explain`: warm, several times from the same memory, and once more
+// for hardware counters.
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "device/cuda/counters.hpp"
 #include "device/cuda/cuda_device.hpp"
 #include "observe/gpu_times.hpp"
 
@@ -15,13 +17,9 @@ namespace {
 constexpr auto kClock = static_cast<DeviceAttribute>(13), kMemoryClock = static_cast<DeviceAttribute>(36),
                kBusWidth = static_cast<DeviceAttribute>(37);
 
-// The driver lets only administrators read counters unless its module was loaded with another setting.
-std::string why_no_counters() {
-  std::ifstream file("/proc/driver/nvidia/params");
-  for (std::string line; std::getline(file, line);)
-    if (line == "RmProfilingAdminOnly: 1")
-      return "Warploom times kernels with events only, and this driver permits counters to administrators alone";
-  return "Warploom times kernels with events only; Nsight Compute reads counters";
+bool counters_wanted() {
+  const char* variable = std::getenv("WARPLOOM_GPU_COUNTERS");
+  return variable == nullptr || std::string_view(variable) != "0";
 }
 
 }  // namespace
@@ -91,7 +89,8 @@ void CudaDevice::set_gpu_times(std::shared_ptr<observe::GpuTimes> times) {
   facts.clock_hz = 1e3 * attribute(kClock);
   // Both edges of the memory's clock carry data.
   facts.memory_bytes_per_second = 2e3 * attribute(kMemoryClock) * attribute(kBusWidth) / 8;
-  times->set_gpu(facts, why_no_counters());
+  times->set_gpu(facts);
+  times->set_why_no_counters(counters_wanted() ? "no kernel could be run again" : "they were not asked for");
   gpu_times_ = std::move(times);
 }
 
@@ -124,8 +123,37 @@ Result<void> CudaDevice::measure(CudaKernel& kernel, const Launch& launch, CudaQ
       WL_TRY(run(seconds));
     }
   }
-  times.add(what, seconds, snapshot != nullptr);
+  observe::GpuCounters counters;
+  if (snapshot && counters_wanted() && !no_counters_) {
+    auto read = read_counters([&] { return snapshot->restore(); },
+                              [&]() -> Result<void> {
+                                WL_TRY(enqueue(kernel, launch, stream));
+                                return queue.wait();
+                              });
+    if (read) {
+      counters = std::move(*read);
+    } else {
+      no_counters_ = true;
+      const Diag& why = read.error();
+      times.set_why_no_counters(why.remedy.empty() ? why.what : why.what + " (" + why.remedy + ")");
+      // A pass may have ended anywhere.
+      WL_TRY(snapshot->restore());
+      WL_TRY(run(seconds));
+      seconds.pop_back();
+    }
+  }
+  times.add(what, seconds, snapshot != nullptr, std::move(counters));
   return {};
+}
+
+Result<observe::GpuCounters> CudaDevice::read_counters(const std::function<Result<void>()>& prepare,
+                                                       const std::function<Result<void>()>& run) {
+  if (!counters_) {
+    auto made = Counters::make(number_, observe::gpu_counter_metrics());
+    if (!made) return std::move(made.error());
+    counters_ = std::move(*made);
+  }
+  return counters_->read(context_, prepare, run);
 }
 
 }  // namespace warploom::device::cuda

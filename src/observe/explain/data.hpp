@@ -27,6 +27,7 @@ enum class AccessGroup : std::uint8_t {
 };
 constexpr std::size_t kAccessGroups = 8;
 [[nodiscard]] std::string_view name(AccessGroup group);
+[[nodiscard]] std::string key(AccessGroup group);  // the name as an identifier, for files
 [[nodiscard]] bool is_shared(AccessGroup group);
 
 // Counts of one group at one place.

@@ -85,6 +85,12 @@ std::string_view name(AccessGroup group) {
   return "";
 }
 
+std::string key(AccessGroup group) {
+  std::string text(name(group));
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text;
+}
+
 bool is_shared(AccessGroup group) {
   return group == AccessGroup::shared_load || group == AccessGroup::shared_store || group == AccessGroup::shared_atomic;
 }

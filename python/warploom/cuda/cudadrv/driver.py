@@ -13,6 +13,7 @@ import uuid
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from warploom import _core
+from warploom._libraries import find_libraries
 from warploom.cuda.core import config
 
 from . import _copies
@@ -556,6 +557,7 @@ class Device:
 def _open_device(number: int):
     per_thread = bool(config.CUDA_PER_THREAD_DEFAULT_STREAM)
     if _on_gpus():
+        find_libraries()
         return _core.Device.open("cuda:%d" % number, per_thread_default_stream=per_thread)
     return _core.Device.open("cpu", ordinal=number, per_thread_default_stream=per_thread)
 
