@@ -2,7 +2,6 @@
 // API"): one range, replayed by us, pass after pass.
 #include "device/cuda/counters.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,21 +26,19 @@ struct Cupti {
 };
 
 Result<Cupti> load() {
-  const LibraryQuery query{
-      "WARPLOOM_CUPTI",
-      {"libcupti.so.13", "libcupti.so.12", "libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"},
-      "CUPTI",
-      "install CUPTI 12.6 or later, of the driver's CUDA version (pip install nvidia-cuda-cupti, or the CUDA toolkit), "
-      "or name its file in WARPLOOM_CUPTI"};
-  auto library = open_library(query);
+  auto library = Library::open(
+      {"WARPLOOM_CUPTI",
+       {"libcupti.so.13", "libcupti.so.12", "libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"},
+       "CUPTI",
+       "install CUPTI 12.6 or later, of the driver's CUDA version (pip install nvidia-cuda-cupti, or the CUDA "
+       "toolkit), or name its file in WARPLOOM_CUPTI"});
   if (!library) return std::move(library.error());
   Cupti cupti;
-#define WL_CUPTI_ENTRY(member, name, type)                                        \
-  cupti.member = reinterpret_cast<decltype(cupti.member)>(dlsym(*library, name)); \
-  if (cupti.member == nullptr) return entry_missing(query, name);
+#define WL_CUPTI_ENTRY(member, name, type) library->take(cupti.member, name);
   WARPLOOM_CUPTI_ENTRIES(WL_CUPTI_ENTRY)
-  WL_CUPTI_ENTRY(result_string, "cuptiGetResultString", )
 #undef WL_CUPTI_ENTRY
+  library->take(cupti.result_string, "cuptiGetResultString");
+  WL_TRY(library->complete());
   return cupti;
 }
 
