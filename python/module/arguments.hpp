@@ -81,6 +81,7 @@ class Packed {
     ++count_;
   }
   [[nodiscard]] std::span<const Argument> arguments() const { return {arguments_, count_}; }
+  [[nodiscard]] std::uint64_t bits(std::size_t parameter) const { return slots_[parameter]; }
 
  private:
   static constexpr std::size_t kInline = 48;

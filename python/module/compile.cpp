@@ -40,6 +40,7 @@ nb::tuple compile_function(nb::object frontend, const nb::object& function, cons
   o.fast_math = option(options, "fastmath", false);
   o.narrow = option<std::string>(options, "typing", "numba") == "narrow";
   o.bounds_check = option(options, "boundscheck", false);
+  o.disjoint = option(options, "disjoint", false);
   o.force_inline = option(options, "forceinline", false);
   o.name = option<std::string>(options, "abi_name", "");
   o.max_registers = option(options, "max_registers", 0U);
@@ -63,6 +64,11 @@ nb::tuple compile_function(nb::object frontend, const nb::object& function, cons
   result["ptx"] = compiled.ptx;
   result["llvm"] = compiled.llvm;
   result["entry"] = compiled.entry;
+  result["overlapping"] = compiled.overlapping;
+  nb::list arrays;
+  for (const front::ArrayParameter& array : compiled.arrays)
+    arrays.append(nb::make_tuple(array.parameter, array.ndim, array.element, array.written));
+  result["arrays"] = arrays;
   result["return_type"] = compiled.return_type;
   result["types"] = compiled.types;
   result["cooperative"] = compiled.cooperative;

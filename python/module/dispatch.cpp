@@ -235,7 +235,8 @@ class FastDispatcher {
     // Other threads may use theirs meanwhile.
     const LaunchConfig own = config;  // NOLINT(performance-unnecessary-copy-initialization)
     const WithoutGil unlocked;
-    launcher.kernel().run_with(own, packed.arguments(), std::span(before).first(next), std::span(after).first(next));
+    launcher.kernel_for(packed).run_with(own, packed.arguments(), std::span(before).first(next),
+                                         std::span(after).first(next));
     staging.clear();
     return true;
   }

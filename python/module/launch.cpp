@@ -1,6 +1,10 @@
 // _core.LaunchConfig and _core.Launcher: the shape of a launch, and launches with arguments of known types.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <span>
+#include <utility>
 
 #include "launch.hpp"
 
@@ -15,6 +19,34 @@ LaunchConfig config_of(PyObject* grid, PyObject* block, const PyStream* stream, 
   const Place place = place_of_caller();
   config.where = {place.file, place.line};
   return config;
+}
+
+// Whether an array that is written shares memory with another one.
+bool overlap(const Packed& packed, std::span<const ArrayPlace> arrays) {
+  struct Range {
+    std::int64_t first, end;
+  };
+  const auto range_of = [&](const ArrayPlace& array) {
+    const auto first = static_cast<std::int64_t>(packed.bits(array.parameter));
+    Range range{first, first + static_cast<std::int64_t>(array.element)};
+    for (std::size_t i = 1; i <= array.ndim; ++i) {
+      const auto extent = static_cast<std::int64_t>(packed.bits(array.parameter + i));
+      const auto stride = static_cast<std::int64_t>(packed.bits(array.parameter + array.ndim + i));
+      if (extent <= 0) return Range{0, 0};
+      (stride < 0 ? range.first : range.end) += (extent - 1) * stride;
+    }
+    return range;
+  };
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (!arrays[i].written) continue;
+    const Range written = range_of(arrays[i]);
+    for (std::size_t j = 0; j < arrays.size(); ++j) {
+      if (j == i) continue;
+      const Range other = range_of(arrays[j]);
+      if (written.first < other.end && other.first < written.end) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -53,16 +85,29 @@ void Launcher::launch(const LaunchConfig& config, PyObject* const* arguments, st
   launch(config, packed);
 }
 
+void Launcher::when_overlapping(const PyKernel& kernel, std::vector<ArrayPlace> arrays) {
+  for (const ArrayPlace& array : arrays)
+    if (array.parameter + 2 * array.ndim >= parameters_)
+      throw nb::value_error("an array's parameters are not among the kernel's");
+  overlapping_.emplace(kernel.kernel);
+  arrays_ = std::move(arrays);
+}
+
+const Kernel& Launcher::kernel_for(const Packed& packed) const {
+  return overlapping_ && overlap(packed, arrays_) ? **overlapping_ : *kernel_;
+}
+
 void Launcher::launch(const LaunchConfig& config, const Packed& packed) {
-  if (warm_) {
-    kernel_->launch_with(config, packed.arguments());
+  const Kernel& kernel = kernel_for(packed);
+  if (warm_ == &kernel) {
+    kernel.launch_with(config, packed.arguments());
     return;
   }
   // The first launch builds the kernel. Other threads may use the configuration meanwhile.
   const LaunchConfig own = config;  // NOLINT(performance-unnecessary-copy-initialization)
   const WithoutGil unlocked;
-  kernel_->launch_with(own, packed.arguments());
-  warm_ = true;
+  kernel.launch_with(own, packed.arguments());
+  warm_ = &kernel;
 }
 
 void register_launch(nb::module_& m) {
@@ -82,6 +127,19 @@ void register_launch(nb::module_& m) {
       .def_prop_ro("cooperative", [](const PyLaunchConfig& self) { return self.config->cooperative; });
   nb::class_<Launcher>(m, "Launcher", "A kernel and the canonical types of its arguments.")
       .def(nb::init<const PyKernel&, const std::vector<std::string>&>(), "kernel"_a, "arg_types"_a)
+      .def(
+          "when_overlapping",
+          [](Launcher& self, const PyKernel& kernel,
+             const std::vector<std::tuple<std::size_t, std::size_t, std::size_t, bool>>& arrays) {
+            std::vector<ArrayPlace> places;
+            places.reserve(arrays.size());
+            for (const auto& [parameter, ndim, element, written] : arrays)
+              places.push_back({parameter, ndim, element, written});
+            self.when_overlapping(kernel, std::move(places));
+          },
+          "kernel"_a, "arrays"_a,
+          "The kernel to launch instead when an array that is written overlaps another one. arrays: (first parameter, "
+          "dimensions, bytes of an element, whether it is written) of each array argument.")
       .def(
           "launch",
           [](Launcher& self, nb::handle grid, nb::handle block, const PyStream* stream, std::uint32_t smem,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Literal, Optional, Sequence, TypedDict, Union
+from typing import Any, Callable, Literal, Optional, Sequence, Tuple, TypedDict, Union
 
 # Extents in x, y and z; those left out are 1.
 Extents = Union[int, Sequence[int]]
@@ -650,6 +650,13 @@ class Launcher:
 
     def __init__(self, kernel: Kernel, arg_types: Sequence[str]) -> None:
         """Raises ValueError for a type that no kernel takes as an argument."""
+
+    def when_overlapping(self, kernel: Kernel, arrays: Sequence[Tuple[int, int, int, bool]]) -> None:
+        """The kernel to launch instead when an array that is written overlaps another one.
+
+        arrays: (first parameter, dimensions, bytes of an element, whether it is written) of each array argument.
+        Raises ValueError when the kernel has no such parameters.
+        """
 
     def launch(
         self,

@@ -103,3 +103,156 @@ def test_a_range_whose_step_is_an_argument(step):
     by_steps[1, 32](a, 64 if step > 0 else -1, step, c)
     want = a if step > 0 else np.where(np.arange(64) < 32, a, 0)
     np.testing.assert_array_equal(c, want)
+
+
+@cuda.jit
+def shifted(a, c):
+    i = cuda.grid(1)
+    for j in range(4):
+        c[4 * i + j + 1] = a[4 * i + j] + np.float32(1)
+
+
+def test_loads_of_an_array_that_is_only_read_do_not_wait_for_stores():
+    # A text that someone else may launch cannot assume that arrays are apart.
+    assert "ld.global.nc" not in ptx_of(shifted, F1, F1)
+    a, c = cuda.to_device(np.arange(9, dtype=np.float32)), cuda.to_device(np.zeros(9, np.float32))
+    shifted[1, 2](a, c)
+    (ptx,) = shifted.inspect_asm().values()
+    assert ptx.count("ld.global.nc") == 4 and ptx.count(".entry") == 2, ptx
+    np.testing.assert_array_equal(c.copy_to_host(), [0, 1, 2, 3, 4, 5, 6, 7, 8])
+
+
+@pytest.mark.parametrize("calls", [1, 3])
+def test_arrays_that_overlap_are_seen_by_each_launch(calls):
+    def run(a, c):
+        for _ in range(calls):
+            shifted[1, 1](a, c)
+
+    # In place, each element is one more than the one before it, which was written just now.
+    a = cuda.to_device(np.zeros(5, np.float32))
+    run(a, a)
+    np.testing.assert_array_equal(a.copy_to_host(), [0, 1, 2, 3, 4])
+    whole = cuda.to_device(np.zeros(10, np.float32))
+    run(whole[:5], whole[5:])  # side by side is no overlap
+    np.testing.assert_array_equal(whole.copy_to_host(), [0] * 6 + [1] * 4)
+    whole = cuda.to_device(np.zeros(6, np.float32))
+    run(whole[1:], whole[:5])
+    want = np.zeros(6, np.float32)
+    for _ in range(calls):
+        for j in range(4):
+            want[j + 1] = want[j + 1] + 1
+    np.testing.assert_array_equal(whole.copy_to_host(), want)
+
+
+def test_arrays_that_overlap_backwards():
+    @cuda.jit
+    def backwards(a, c):
+        for j in range(4):
+            c[j] = a[j] + np.float32(1)
+
+    whole = cuda.to_device(np.arange(5, dtype=np.float32))
+    backwards[1, 1](whole[1:], whole[:4][::-1])
+    # c[0] is whole[3], c[1] is whole[2]: the third and fourth load see what the first two stores left.
+    want = np.arange(5, dtype=np.float32)
+    for j in range(4):
+        want[3 - j] = want[1 + j] + 1
+    np.testing.assert_array_equal(whole.copy_to_host(), want)
+
+
+def test_host_arrays_of_one_launch_are_apart():
+    a, c = np.arange(9, dtype=np.float32), np.zeros(9, np.float32)
+    for _ in range(2):
+        shifted[1, 2](a, c)
+    np.testing.assert_array_equal(c, [0, 1, 2, 3, 4, 5, 6, 7, 8])
+
+
+def test_inputs_may_be_the_same_array():
+    @cuda.jit
+    def both(a, b, c):
+        for i in range(c.shape[0]):
+            c[i] = a[i] + b[i]
+
+    a, c = cuda.to_device(np.arange(8, dtype=np.float32)), cuda.device_array(8, np.float32)
+    both[1, 1](a, a, c)
+    np.testing.assert_array_equal(c.copy_to_host(), 2 * np.arange(8))
+    both[1, 1](a, c, c)
+    np.testing.assert_array_equal(c.copy_to_host(), 3 * np.arange(8))
+
+
+@cuda.jit
+def loads_first(a, c):
+    i = cuda.grid(1)
+    x, y = a[i], a[i + 32]
+    c[i] = x + y
+
+
+def test_loads_before_all_stores_are_constant_whatever_overlaps():
+    assert ptx_of(loads_first, F1, F1).count("ld.global.nc") == 2
+
+
+@cuda.jit
+def through_a_barrier(a, c):
+    i = cuda.grid(1)
+    if i == 0:
+        c[0] = np.float32(5)
+    cuda.syncthreads()
+    if i != 0:
+        c[i] = a[0]
+
+
+def test_a_barrier_orders_another_threads_store():
+    assert "ld.global.nc" not in ptx_of(through_a_barrier, F1, F1)
+    a = cuda.to_device(np.zeros(8, np.float32))
+    through_a_barrier[1, 8](a, a)
+    np.testing.assert_array_equal(a.copy_to_host(), np.full(8, 5, np.float32))
+
+
+@pytest.mark.parametrize("what", ["fence", "atomic", "sleep"])
+def test_loads_that_may_wait_for_other_blocks_are_not_constant(what):
+    @cuda.jit
+    def waits(flag, a, c):
+        if what == "fence":
+            cuda.threadfence()
+        elif what == "atomic":
+            while cuda.atomic.add(flag, 0, 0) == 0:
+                pass
+        else:
+            cuda.nanosleep(10)
+        c[cuda.grid(1)] = a[0]
+
+    ptx = cuda.compile_ptx(waits.py_func, (types.int32[::1], F1, F1), cc=(9, 0))[0]
+    assert "ld.global.nc" not in ptx
+
+
+def test_arrays_in_a_tuple_are_told_apart():
+    @cuda.jit
+    def of_tuple(pair):
+        for j in range(4):
+            pair[1][j + 1] = pair[0][j] + np.float32(1)
+
+    a, c = cuda.to_device(np.arange(5, dtype=np.float32)), cuda.to_device(np.zeros(5, np.float32))
+    of_tuple[1, 1]((a, c))
+    np.testing.assert_array_equal(c.copy_to_host(), [0, 1, 2, 3, 4])
+    of_tuple[1, 1]((c, c))
+    np.testing.assert_array_equal(c.copy_to_host(), [0, 1, 2, 3, 4])
+    c = cuda.to_device(np.array([7, 0, 0, 0, 0], np.float32))
+    of_tuple[1, 1]((c, c))
+    np.testing.assert_array_equal(c.copy_to_host(), [7, 8, 9, 10, 11])
+
+
+def test_written_through_another_name():
+    @cuda.jit
+    def swapping(a, c, n):
+        x, y = a, c
+        for _ in range(n):
+            for j in range(1, 4):
+                y[j] = x[j - 1] + np.float32(1)
+            x, y = y, x
+
+    a, c = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    swapping[1, 1](a, c, 3)
+    x, y = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    for _ in range(3):
+        y[1:] = x[:-1] + 1
+        x, y = y, x
+    np.testing.assert_array_equal((c, a), (x, y))  # an odd number of turns

@@ -33,11 +33,13 @@ class Compiled:
 
     `entry` is its name in PTX, `return_type` its type; `error_global`, `exceptions` (class, arguments) and
     `exception_places` (file, line, function) tell what it may raise; `llvm` is LLVM IR or empty; `captured` are
-    objects that must live as long as the code; `from_cache` is True when the disk cache had it.
+    objects that must live as long as the code; `from_cache` is True when the disk cache had it. `overlapping` is
+    another entry, or empty: `entry` is then for launches in which no array that is written overlaps another of
+    `arrays` (first parameter, dimensions, bytes of an element, whether it is written).
     """
 
     __slots__ = ("ptx", "llvm", "entry", "return_type", "types_text", "cooperative", "warnings", "captured",
-                 "error_global", "exceptions", "exception_places", "from_cache")
+                 "error_global", "exceptions", "exception_places", "from_cache", "overlapping", "arrays")
 
     @property
     def fndesc(self):
@@ -64,7 +66,8 @@ class Compiled:
                 "types": self.types_text,
                 "cooperative": self.cooperative, "warnings": [[_class_name(c) or str(c), t] for c, t in self.warnings],
                 "error_global": self.error_global, "exceptions": exceptions,
-                "exception_places": [list(place) for place in self.exception_places]}
+                "exception_places": [list(place) for place in self.exception_places],
+                "overlapping": self.overlapping, "arrays": [list(array) for array in self.arrays]}
 
     @property
     def fndesc(self):
@@ -87,6 +90,7 @@ class Compiled:
                 return None
             self.exceptions.append((found, arguments))
         self.exception_places = [tuple(place) for place in value["exception_places"]]
+        self.overlapping, self.arrays = value["overlapping"], [tuple(array) for array in value["arrays"]]
         self.from_cache = True
         return self
 
@@ -101,6 +105,7 @@ class Compiled:
         self.captured, self.error_global = tuple(result.captured), result.error_global
         self.exceptions = list(result.exceptions)
         self.exception_places = list(getattr(result, "exception_places", ()))
+        self.overlapping, self.arrays = result.overlapping, list(result.arrays)
         self.from_cache = False
         return self
 

@@ -367,7 +367,7 @@ class CUDADispatcher:
             "fastmath": bool(o["fastmath"]), "max_registers": o.get("max_registers"),
             "launch_bounds": check_launch_bounds(o.get("launch_bounds")), "cc": tuple(default_cc()),
             "typing": o.get("typing") or config.WARPLOOM_TYPING, "forceinline": bool(o.get("forceinline")),
-            "abi": "numba", "abi_name": None,
+            "abi": "numba", "abi_name": None, "disjoint": True,
             "boundscheck": bool(config.BOUNDSCHECK if o.get("boundscheck") is None else o["boundscheck"]),
         }
 

@@ -101,6 +101,9 @@ class _Kernel:
                             f"{self.py_func.__name__}.ptx")
         bound.kernel = call("cuModuleGetFunction", bound.module.kernel, self.compiled.entry)
         bound.launcher = _core.Launcher(bound.kernel, self._parameter_types())
+        if self.compiled.overlapping:
+            other = call("cuModuleGetFunction", bound.module.kernel, self.compiled.overlapping)
+            bound.launcher.when_overlapping(other, self.compiled.arrays)
         bound.record = None
         if self.compiled.error_global:
             bound.record = kernel_exceptions.ErrorRecord(context, bound.module, self.compiled.error_global,

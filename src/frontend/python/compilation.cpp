@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/diag.hpp"
+#include "frontend/python/aliasing.hpp"
 #include "frontend/python/device_library.hpp"
 #include "frontend/python/evaluator.hpp"
 #include "frontend/python/llvm.hpp"
@@ -168,7 +169,7 @@ std::unique_ptr<llvm::TargetMachine> make_target(unsigned major, unsigned minor,
 
 }  // namespace
 
-void Compilation::emit_ptx(llvm::Function* entry) {
+void Compilation::emit_ptx(llvm::Function* entry, const std::string& overlapping_name) {
   debug_.finalize();
   const auto target = make_target(options.cc_major, options.cc_minor, options.cc_suffix, options.optimize);
   module->setDataLayout(target->createDataLayout());
@@ -217,6 +218,26 @@ void Compilation::emit_ptx(llvm::Function* entry) {
   builder.registerFunctionAnalyses(function_analyses);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, function_analyses, graphs, modules);
+  if (options.optimize && !options.device && !options.debug) {
+    // Which array an access goes through shows once variables are values.
+    llvm::FunctionPassManager first;
+    first.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    first.addPass(llvm::EarlyCSEPass());
+    first.run(*entry, function_analyses);
+    Accesses accesses(*this, *entry);
+    const bool two = options.disjoint && accesses.gain_from_disjoint();
+    if (two) {
+      llvm::ValueToValueMapTy map;
+      llvm::Function* other = llvm::CloneFunction(entry, map);
+      other->setName(overlapping_name);
+      result.overlapping = overlapping_name;
+      Accesses(*this, *other).mark(false);
+    }
+    accesses.mark(two);
+    result.arrays = accesses.arrays();
+    modules.clear();
+    function_analyses.clear();
+  }
   llvm::ModulePassManager passes = options.optimize ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
                                                     : builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0);
   if (options.optimize) {

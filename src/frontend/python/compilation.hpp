@@ -61,8 +61,8 @@ class Compilation {
   // One of its own for each function that is emitted: two must not share one.
   llvm::DISubprogram* new_subprogram(const FunctionAst& function);
 
-  // Runs the pass pipeline and prints PTX into result.ptx.
-  void emit_ptx(llvm::Function* entry);
+  // Runs the pass pipeline and prints PTX into result.ptx. A second entry for arrays that overlap gets the other name.
+  void emit_ptx(llvm::Function* entry, const std::string& overlapping_name);
 
  private:
   llvm::DIFile* file(const std::string& path);

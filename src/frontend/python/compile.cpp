@@ -46,6 +46,8 @@ Value take_parameters(Evaluator& e, const Type* type, unsigned& next) {
   };
   switch (type->kind) {
     case TypeKind::array: {
+      if (!e.c.options.device)
+        e.c.result.arrays.push_back({next, type->ndim, static_cast<std::uint32_t>(memory_size(type->element)), false});
       llvm::Value* data = pointer();
       std::vector<llvm::Value*> shape, strides;
       for (unsigned i = 0; i < type->ndim; ++i) shape.push_back(take());
@@ -117,8 +119,8 @@ std::string encoded(const Type* type) {
 }
 
 // The name in PTX.
-std::string entry_name(const FunctionAst& function, const std::vector<const Type*>& types) {
-  const std::string name = source_name(function.name == "<lambda>" ? "lambda" : function.name);
+std::string entry_name(const FunctionAst& function, const std::vector<const Type*>& types, const char* suffix = "") {
+  const std::string name = source_name((function.name == "<lambda>" ? "lambda" : function.name) + suffix);
   std::string text = "_Z" + name;
   for (const Type* type : types) text += encoded(type);
   if (types.empty()) text += "v";
@@ -277,7 +279,8 @@ void compile(const Request& request, Compilation& c) {
   auto [function, found] = emit(c.options.device ? declared : none_type());
   if (!function) function = emit(found).first;
   WL_INTERNAL("python frontend", function != nullptr, "the return type does not settle");
-  c.emit_ptx(function);
+  const std::string& name = c.options.name;
+  c.emit_ptx(function, name.empty() ? entry_name(ast, types, "_overlapping") : name + "_overlapping");
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ struct Options {
   bool narrow = false;  // 32-bit operands stay in 32 bits
   bool bounds_check = false;
   bool force_inline = false;
-  std::string name;  // of the PTX entry; empty: derived from the function's name and types
+  bool disjoint = false;  // a second entry may be made for array arguments that overlap, see Compiled::overlapping
+  std::string name;       // of the PTX entry; empty: derived from the function's name and types
   unsigned max_registers = 0;
   std::array<unsigned, 3> launch_bounds{};  // threads, blocks on a multiprocessor, blocks in a cluster; 0: none
   unsigned cc_major = 9, cc_minor = 0;
@@ -55,8 +56,18 @@ struct RaisedException {
   std::int32_t line = 0;
 };
 
+// An array argument of a kernel: parameters from `parameter` on are its address, shape and strides.
+struct ArrayParameter {
+  unsigned parameter = 0, ndim = 0;
+  std::uint32_t element = 0;  // bytes
+  bool written = false;
+};
+
 struct Compiled {
   std::string ptx, llvm, entry;
+  // The entry for launches in which an array that is written overlaps another of `arrays`; empty: `entry` serves all.
+  std::string overlapping;
+  std::vector<ArrayParameter> arrays;
   std::string return_type;  // canonical
   std::string types;        // for inspect_types
   bool cooperative = false;

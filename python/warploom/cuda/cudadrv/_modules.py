@@ -102,7 +102,9 @@ class CodeLibrary:
     def get_cufunc(self) -> Function:
         """The kernel in the current context, loaded if it was not."""
         bound = self._kernel.bind()
-        return Function(Module(bound.context, bound.module), bound.kernel)
+        # Whoever launches it without looking at the arguments needs the entry that serves all.
+        entry = self._kernel.compiled.overlapping
+        return Function(Module(bound.context, bound.module), bound.module.kernel(entry) if entry else bound.kernel)
 
     def get_asm_str(self, cc=None) -> str:
         """The kernel's PTX, without what it is linked with."""
