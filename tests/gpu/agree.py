@@ -129,8 +129,8 @@ def compare_arrays(comparison, name, gpu_file, cpu_file):
         comparison.add(name, worst, text)
 
 
-def compare_folders(comparison, gpu, cpu):
-    """Compares the recordings of two runs by their names."""
+def compare_folders(comparison, gpu, cpu, why=lambda name, on_gpu: "nothing was read back"):
+    """Compares the recordings of two runs by their names; `why` says why there is none of the GPU or the CPU device."""
     def recordings(folder):
         found = {}
         for file in glob.glob(os.path.join(folder, "*.npz")):
@@ -146,7 +146,8 @@ def compare_folders(comparison, gpu, cpu):
             except (ValueError, TypeError, OSError) as error:
                 comparison.add(name, None, "cannot be compared: %s" % error)
         else:
-            comparison.skip(name, "passes on the %s only" % ("GPU" if name in on_gpu else "CPU device"))
+            on = ("GPU", "CPU device") if name in on_gpu else ("CPU device", "GPU")
+            comparison.skip(name, "passes on the %s only; on the %s: %s" % (*on, why(name, name in on_cpu)))
 
 
 def both(command, folder, name, pool, options, plugin=False, cwd=None):
@@ -257,10 +258,17 @@ def judge(options, rows, pool):
             runner.environment.pop("WARPLOOM_DEVICES", None)
             names = [name for name in runner.files(options.files) if options.files or name.startswith("cudapy")]
             list(pool.map(runner.run_file, names))
+            return runner.outcomes
 
-        one(options.device)
-        one("cpu")
-        compare_folders(comparison, os.path.join(folder, options.device.split(":")[0]), os.path.join(folder, "cpu"))
+        gpu, cpu = one(options.device), one("cpu")
+
+        def why(name, on_gpu):
+            outcome, reason, text = (gpu if on_gpu else cpu).get(name, ("not run", "", ""))
+            if options.verbose and text:
+                print("--- %s on the %s:\n%s" % (name, "GPU" if on_gpu else "CPU device", text[-3000:]))
+            return "it passes and reads nothing back" if outcome == "pass" else " ".join((reason or outcome).split())[:200]
+
+        compare_folders(comparison, os.path.join(folder, options.device.split(":")[0]), os.path.join(folder, "cpu"), why)
     return comparison
 
 
