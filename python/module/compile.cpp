@@ -40,6 +40,7 @@ nb::tuple compile_function(nb::object frontend, const nb::object& function, cons
   o.fast_math = option(options, "fastmath", false);
   o.narrow = option<std::string>(options, "typing", "numba") == "narrow";
   o.bounds_check = option(options, "boundscheck", false);
+  o.gpu = option(options, "gpu", true);
   o.disjoint = option(options, "disjoint", false);
   o.force_inline = option(options, "forceinline", false);
   o.name = option<std::string>(options, "abi_name", "");

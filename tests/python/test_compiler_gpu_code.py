@@ -256,3 +256,34 @@ def test_written_through_another_name():
         y[1:] = x[:-1] + 1
         x, y = y, x
     np.testing.assert_array_equal((c, a), (x, y))  # an odd number of turns
+
+
+@cuda.jit
+def gathered(a, at, c):
+    i = cuda.grid(1)
+    if i < c.size:
+        c[i] = a[at[i]]
+
+
+@cuda.jit
+def moved(a, k, c):
+    i = cuda.grid(1)
+    if i < c.size:
+        c[i] = a[i - k]
+
+
+@pytest.mark.parametrize("kernel, signature", [(gathered, (F1, types.int32[::1], F1)), (moved, (F1, types.int64, F1))])
+def test_a_wrap_around_is_no_branch_on_a_gpu(kernel, signature):
+    ptx = ptx_of(kernel, *signature)
+    assert sum(" bra" in line for block in blocks_of(ptx) for line in block) <= 2, ptx
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+def test_indices_wrap_around_on_both_devices(gpu, monkeypatch):
+    monkeypatch.setattr("warploom.cuda.cudadrv.driver.on_gpus", lambda: gpu)
+    one, other = cuda.jit(gathered.py_func), cuda.jit(moved.py_func)
+    a, c = np.arange(8, dtype=np.float32), np.zeros(4, np.float32)
+    one[1, 4](a, np.array([-1, 0, -8, 3], np.int32), c)
+    np.testing.assert_array_equal(c, [7, 0, 0, 3])
+    other[1, 4](a, 2, c)
+    np.testing.assert_array_equal(c, [6, 7, 0, 1])

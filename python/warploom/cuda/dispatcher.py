@@ -361,13 +361,15 @@ class CUDADispatcher:
 
     def _options(self) -> dict:
         """The options as the compiler takes them."""
+        from .cudadrv.driver import on_gpus
+
         o = self.targetoptions
         return {
             "debug": bool(o["debug"]), "lineinfo": True, "opt": bool(o["opt"]),
             "fastmath": bool(o["fastmath"]), "max_registers": o.get("max_registers"),
             "launch_bounds": check_launch_bounds(o.get("launch_bounds")), "cc": tuple(default_cc()),
             "typing": o.get("typing") or config.WARPLOOM_TYPING, "forceinline": bool(o.get("forceinline")),
-            "abi": "numba", "abi_name": None, "disjoint": True,
+            "abi": "numba", "abi_name": None, "disjoint": True, "gpu": on_gpus(),
             "boundscheck": bool(config.BOUNDSCHECK if o.get("boundscheck") is None else o["boundscheck"]),
         }
 

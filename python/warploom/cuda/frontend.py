@@ -50,11 +50,12 @@ def compile(pyfunc, arg_types: Sequence[str], *, objects: Sequence[Any] = (), de
     """Compile a Python function for canonical argument types to PTX, without any device.
 
     `objects` are what `enum(k,…)` and `function(k)` in the types refer to. `options`: debug, lineinfo, opt, fastmath,
-    max_registers, launch_bounds, cc, typing ("numba" or "narrow"), boundscheck, abi_name, disjoint. With
-    `disjoint`, `entry` may be for launches in which no array that the kernel writes overlaps another argument;
-    `overlapping` is then the entry for all launches, and `arrays` lists the arrays: index of the first parameter,
-    dimensions, bytes of an element, whether it is written. What cannot be compiled raises the class of `warploom.cuda.core.errors` that Numba would raise, with the file, the line and a caret under
-    the place.
+    max_registers, launch_bounds, cc, typing ("numba" or "narrow"), boundscheck, abi_name, gpu, disjoint. `gpu` False
+    prefers what the CPU device runs well; either code runs on either device. With `disjoint`, `entry` may be for
+    launches in which no array that the kernel writes overlaps another argument; `overlapping` is then the entry for
+    all launches, and `arrays` lists the arrays: index of the first parameter, dimensions, bytes of an element, whether
+    it is written. What cannot be compiled raises the class of `warploom.cuda.core.errors` that Numba would raise, with
+    the file, the line and a caret under the place.
     """
     given = dict(options or {})
     given["device"] = device

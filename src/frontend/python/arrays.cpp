@@ -155,12 +155,14 @@ llvm::Value* Evaluator::element_address(const Node* node, const Value& array, co
         // What is accessed has elements: min(i, a.shape[0] - 1) needs no wrap-around if i needs none.
         if (accessed && !c.options.bounds_check && !c.options.debug && !array.type->element->is(TypeKind::record))
           b.CreateAssumption(b.CreateICmpSGT(extent, i64(0)));
-        // A branch that is almost never taken, and not a select, keeps the index a plain pattern over the lanes.
+        // A branch that is almost never taken keeps the index a plain pattern over the lanes; see choose_wraps().
         llvm::BasicBlock* from = b.GetInsertBlock();
         llvm::BasicBlock* wrap = new_block("wrap");
         llvm::BasicBlock* go_on = new_block("index");
-        b.CreateCondBr(b.CreateICmpSLT(wide, i64(0)), wrap, go_on,
-                       llvm::MDBuilder(c.context).createBranchWeights(1, 1 << 20));
+        llvm::Value* negative = b.CreateICmpSLT(wide, i64(0));
+        llvm::BranchInst* test =
+            b.CreateCondBr(negative, wrap, go_on, llvm::MDBuilder(c.context).createBranchWeights(1, 1 << 20));
+        test->setMetadata(wrap_mark, llvm::MDNode::get(c.context, {}));
         b.SetInsertPoint(wrap);
         llvm::Value* wrapped = b.CreateAdd(wide, extent);
         b.CreateBr(go_on);

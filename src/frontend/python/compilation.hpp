@@ -15,6 +15,9 @@ namespace warploom::frontend::python {
 struct Frame;
 struct Value;
 
+// Metadata of the branch by which a negative index wraps around.
+inline constexpr const char* wrap_mark = "warploom.wrap";
+
 // A function defined inside the one that is compiled.
 struct Closure {
   const Node* node = nullptr;

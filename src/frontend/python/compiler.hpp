@@ -19,6 +19,7 @@ struct Options {
   bool narrow = false;  // 32-bit operands stay in 32 bits
   bool bounds_check = false;
   bool force_inline = false;
+  bool gpu = true;        // for a GPU rather than for the CPU device
   bool disjoint = false;  // a second entry may be made for array arguments that overlap, see Compiled::overlapping
   std::string name;       // of the PTX entry; empty: derived from the function's name and types
   unsigned max_registers = 0;

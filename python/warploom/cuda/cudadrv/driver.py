@@ -391,7 +391,7 @@ class Driver:
             self.cuMemsetD8(dst, value, size)
 
 
-def _on_gpus() -> bool:
+def on_gpus() -> bool:
     """Whether the devices are the driver's GPUs: when there are some, unless WARPLOOM_DEVICE or another variable asks
     for the CPU device."""
     return _core.Device.default_name() != "cpu"
@@ -400,7 +400,7 @@ def _on_gpus() -> bool:
 def _device_count() -> int:
     """The GPUs, or on the CPU WARPLOOM_DEVICES (default 1), of which CUDA_VISIBLE_DEVICES shows the listed ones up to
     the first unknown."""
-    if _on_gpus():
+    if on_gpus():
         return len(_core.Device.names()) - 1
     count = int(os.environ.get("WARPLOOM_DEVICES", "1"))
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -458,7 +458,7 @@ class Device:
     @property
     def is_hardware(self) -> bool:
         """Whether this is a GPU, whose memory the host cannot reach, and not the CPU device."""
-        return _on_gpus()
+        return on_gpus()
 
     @property
     def compute_capability(self) -> Tuple[int, int]:
@@ -474,7 +474,7 @@ class Device:
     @property
     def uuid(self) -> str:
         """"GPU-" and a UUID, the same in all processes."""
-        return "GPU-%s" % uuid.uuid5(uuid.NAMESPACE_URL, "warploom:%s:%d" % ("gpu" if _on_gpus() else "cpu", self.id))
+        return "GPU-%s" % uuid.uuid5(uuid.NAMESPACE_URL, "warploom:%s:%d" % ("gpu" if on_gpus() else "cpu", self.id))
 
     @property
     def supports_float16(self) -> bool:
@@ -556,7 +556,7 @@ class Device:
 
 def _open_device(number: int):
     per_thread = bool(config.CUDA_PER_THREAD_DEFAULT_STREAM)
-    if _on_gpus():
+    if on_gpus():
         find_libraries()
         return _core.Device.open("cuda:%d" % number, per_thread_default_stream=per_thread)
     return _core.Device.open("cpu", ordinal=number, per_thread_default_stream=per_thread)
