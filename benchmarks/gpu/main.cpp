@@ -75,7 +75,7 @@ class Bench {
     if (!in) throw std::runtime_error("cannot read " + path);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  static std::string source() { return read(BENCH_KERNELS) + read(BENCH_ATTENTION); }
+  static std::string source() { return read(BENCH_KERNELS) + read(BENCH_LADDER) + read(BENCH_ATTENTION); }
 
   void note(const std::string& name, double value, const char* unit) {
     json_["figures"][name] = value;
