@@ -266,9 +266,12 @@ def judge(options, rows, pool):
             outcome, reason, text = (gpu if on_gpu else cpu).get(name, ("not run", "", ""))
             if options.verbose and text:
                 print("--- %s on the %s:\n%s" % (name, "GPU" if on_gpu else "CPU device", text[-3000:]))
-            return "it passes and reads nothing back" if outcome == "pass" else " ".join((reason or outcome).split())[:200]
+            if outcome == "pass":
+                return "it passes and reads nothing back"
+            return " ".join((reason or outcome).split())[:200]
 
-        compare_folders(comparison, os.path.join(folder, options.device.split(":")[0]), os.path.join(folder, "cpu"), why)
+        compare_folders(comparison, os.path.join(folder, options.device.split(":")[0]), os.path.join(folder, "cpu"),
+                        why)
     return comparison
 
 

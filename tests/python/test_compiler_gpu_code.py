@@ -1,4 +1,4 @@
-"""The shape of the PTX that kernels become: what keeps a GPU's memory busy, such as loads that do not wait for each other."""
+"""The shape of the PTX that kernels become: what keeps a GPU's memory busy, such as loads that do not wait."""
 
 
 import numpy as np
