@@ -180,48 +180,82 @@ def test_inputs_may_be_the_same_array():
 
 
 @cuda.jit
-def loads_first(a, c):
+def swapped(a, b):
     i = cuda.grid(1)
-    x, y = a[i], a[i + 32]
-    c[i] = x + y
+    t = a[i]
+    a[i] = b[i]
+    b[i] = t
 
 
-def test_loads_before_all_stores_are_constant_whatever_overlaps():
-    assert ptx_of(loads_first, F1, F1).count("ld.global.nc") == 2
+@cuda.jit
+def reversed_in_place(a, b):
+    i = cuda.grid(1)
+    last = a.size - 1 - i
+    if i < last:
+        t, u = a[i], b[last]
+        a[i] = u
+        b[last] = t
+
+
+@cuda.jit
+def halves_exchanged(a, b, c):
+    i = cuda.grid(1)
+    x, y = a[i], b[i]
+    c[i], c[i + 4] = y, x
 
 
 @cuda.jit
 def through_a_barrier(a, c):
     i = cuda.grid(1)
-    if i == 0:
-        c[0] = np.float32(5)
+    x = a[i]
     cuda.syncthreads()
-    if i != 0:
-        c[i] = a[0]
+    c[7 - i] = x
 
 
-def test_a_barrier_orders_another_threads_store():
-    assert "ld.global.nc" not in ptx_of(through_a_barrier, F1, F1)
-    a = cuda.to_device(np.zeros(8, np.float32))
-    through_a_barrier[1, 8](a, a)
-    np.testing.assert_array_equal(a.copy_to_host(), np.full(8, 5, np.float32))
+@pytest.mark.parametrize("kernel, count", [(swapped, 2), (reversed_in_place, 2), (halves_exchanged, 3),
+                                           (through_a_barrier, 2)])
+def test_stores_after_a_load_may_overwrite_what_it_read(kernel, count):
+    # A constant load might be moved behind them.
+    assert "ld.global.nc" not in ptx_of(kernel, *[F1] * count)
+    jitted = cuda.jit(kernel.py_func)
+    host = np.arange(8, dtype=np.float32)
+    if kernel is swapped:
+        a, b = cuda.to_device(host), cuda.to_device(-host)
+        jitted[1, 8](a, b)
+        np.testing.assert_array_equal((a.copy_to_host(), b.copy_to_host()), (-host, host))
+    elif kernel is reversed_in_place:
+        a = cuda.to_device(host)
+        jitted[1, 8](a, a)
+        np.testing.assert_array_equal(a.copy_to_host(), host[::-1])
+    elif kernel is halves_exchanged:
+        a = cuda.to_device(host)
+        jitted[1, 4](a[:4], a[4:], a)
+        np.testing.assert_array_equal(a.copy_to_host(), np.roll(host, 4))
+    else:
+        a = cuda.to_device(host)
+        jitted[1, 8](a, a)
+        np.testing.assert_array_equal(a.copy_to_host(), host[::-1])
+    (ptx,) = jitted.inspect_asm().values()
+    assert "ld.global.nc" not in ptx, ptx
 
 
-@pytest.mark.parametrize("what", ["fence", "atomic", "sleep"])
+@pytest.mark.parametrize("what", ["nothing", "fence", "atomic", "sleep"])
 def test_loads_that_may_wait_for_other_blocks_are_not_constant(what):
     @cuda.jit
     def waits(flag, a, c):
+        c[0] = np.float32(0)
         if what == "fence":
             cuda.threadfence()
         elif what == "atomic":
             while cuda.atomic.add(flag, 0, 0) == 0:
                 pass
-        else:
+        elif what == "sleep":
             cuda.nanosleep(10)
         c[cuda.grid(1)] = a[0]
 
-    ptx = cuda.compile_ptx(waits.py_func, (types.int32[::1], F1, F1), cc=(9, 0))[0]
-    assert "ld.global.nc" not in ptx
+    ptx = waits.compile((types.int32[::1], F1, F1)).inspect_asm()
+    assert ("ld.global.nc" in ptx) == (what == "nothing"), ptx
+    assert ptx.count(".entry") == (2 if what == "nothing" else 1)
 
 
 def test_arrays_in_a_tuple_are_told_apart():

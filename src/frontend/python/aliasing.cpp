@@ -70,7 +70,6 @@ void Accesses::visit(llvm::Instruction& one) {
     const Places to = writes(one.getOperand(0));
     // Whoever reads an atomic's result may learn from it that another thread has written something.
     if (one.use_empty()) return;
-    if (to.own) barriers_.push_back(&one);
     fence_ |= to.unknown || !to.arrays.empty();
     return;
   }
@@ -96,7 +95,7 @@ void Accesses::visit(llvm::Instruction& one) {
     case llvm::Intrinsic::nvvm_barrier_cta_red_popc_aligned_all:
     case llvm::Intrinsic::nvvm_barrier_cta_red_and_aligned_all:
     case llvm::Intrinsic::nvvm_barrier_cta_red_or_aligned_all:
-    case llvm::Intrinsic::nvvm_bar_warp_sync: barriers_.push_back(&one); return;
+    case llvm::Intrinsic::nvvm_bar_warp_sync: return;  // they order this kernel's threads only
     case llvm::Intrinsic::nvvm_membar_cta:
     case llvm::Intrinsic::nvvm_membar_gl:
     case llvm::Intrinsic::nvvm_membar_sys:
@@ -123,50 +122,40 @@ void Accesses::visit(llvm::Instruction& one) {
   writes_.push_back(&one);
 }
 
-// What may run after a write, or after a barrier, of the same thread.
+// Which loads may run after a write of the same thread.
 void Accesses::order() {
-  const auto after = [](const std::vector<llvm::Instruction*>& marks) {
-    llvm::SmallPtrSet<const llvm::BasicBlock*, 16> blocks;
-    llvm::SmallVector<const llvm::BasicBlock*, 16> open;
-    for (const llvm::Instruction* mark : marks)
-      for (const llvm::BasicBlock* next : llvm::successors(mark->getParent())) open.push_back(next);
-    while (!open.empty()) {
-      const llvm::BasicBlock* block = open.pop_back_val();
-      if (!blocks.insert(block).second) continue;
-      for (const llvm::BasicBlock* next : llvm::successors(block)) open.push_back(next);
-    }
-    return blocks;
-  };
-  const auto write_blocks = after(writes_), barrier_blocks = after(barriers_);
-  const auto follows = [](const llvm::Instruction& one, const llvm::SmallPtrSet<const llvm::BasicBlock*, 16>& blocks,
-                          const std::vector<llvm::Instruction*>& marks) {
-    return blocks.contains(one.getParent()) || std::any_of(marks.begin(), marks.end(), [&](llvm::Instruction* mark) {
-             return mark->getParent() == one.getParent() && mark->comesBefore(&one);
-           });
-  };
-  for (Access& load : loads_) {
-    load.after_write = follows(*load.instruction, write_blocks, writes_);
-    load.after_barrier = follows(*load.instruction, barrier_blocks, barriers_);
+  llvm::SmallPtrSet<const llvm::BasicBlock*, 16> after;
+  llvm::SmallVector<const llvm::BasicBlock*, 16> open;
+  for (const llvm::Instruction* write : writes_)
+    for (const llvm::BasicBlock* next : llvm::successors(write->getParent())) open.push_back(next);
+  while (!open.empty()) {
+    const llvm::BasicBlock* block = open.pop_back_val();
+    if (!after.insert(block).second) continue;
+    for (const llvm::BasicBlock* next : llvm::successors(block)) open.push_back(next);
   }
-  for (const llvm::Instruction* barrier : barriers_) ordered_ |= follows(*barrier, write_blocks, writes_);
+  for (Access& load : loads_)
+    load.after_write = after.contains(load.instruction->getParent()) ||
+                       std::any_of(writes_.begin(), writes_.end(), [&](const llvm::Instruction* write) {
+                         return write->getParent() == load.instruction->getParent() &&
+                                write->comesBefore(load.instruction);
+                       });
 }
 
-bool Accesses::constant_when(const Access& load, bool disjoint) const {
-  if (fence_) return false;
-  if (disjoint) return !unknown_write_ && !arrays_[static_cast<std::size_t>(load.array)].written;
-  // No thread's write comes before: not its own, and not one of another thread that a barrier orders.
-  return !load.after_write && !(ordered_ && load.after_barrier);
+// Whether nothing writes what it reads while the kernel runs, if arrays that are written overlap no others.
+bool Accesses::constant(const Access& load) const {
+  return !fence_ && !unknown_write_ && !arrays_[static_cast<std::size_t>(load.array)].written;
 }
 
 bool Accesses::gain_from_disjoint() const {
+  // A load that all stores follow can be moved as far up as its address is known, whatever overlaps.
   return std::any_of(loads_.begin(), loads_.end(),
-                     [&](const Access& load) { return constant_when(load, true) && !constant_when(load, false); });
+                     [&](const Access& load) { return load.after_write && constant(load); });
 }
 
 void Accesses::mark(bool disjoint) {
   llvm::LLVMContext& context = kernel_.getContext();
   for (const Access& load : loads_)
-    if (constant_when(load, disjoint))
+    if (constant(load) && (disjoint || writes_.empty()))
       load.instruction->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context, {}));
   if (!disjoint) return;
   llvm::MDBuilder make(context);

@@ -16,10 +16,11 @@ class Accesses {
   // `kernel` after SROA, so that each access shows the argument it goes through.
   Accesses(const Compilation& compilation, llvm::Function& kernel);
 
-  // Whether loads would be marked if no array that is written overlapped another one, and are not without that.
+  // Whether loads behind stores could be marked if no array that is written overlapped another one.
   [[nodiscard]] bool gain_from_disjoint() const;
-  // Marks loads of what nothing writes as invariant (ld.global.nc). `disjoint`: no array that is written overlaps
-  // another argument; accesses to different arrays are then told apart too.
+  // `disjoint`: no array that is written overlaps another argument. Loads of what nothing writes while the kernel runs,
+  // be it before or after the load, are then marked as invariant (ld.global.nc), and accesses to different arrays told
+  // apart.
   void mark(bool disjoint);
   // The array arguments, and which of them are written.
   [[nodiscard]] const std::vector<ArrayParameter>& arrays() const { return arrays_; }
@@ -28,21 +29,20 @@ class Accesses {
   struct Access {
     llvm::Instruction* instruction = nullptr;
     int array = -1;  // in arrays_; -1: several, or an unknown place
-    bool after_write = false, after_barrier = false;
+    bool after_write = false;
   };
   struct Places;
   void visit(llvm::Instruction& one);
   void order();
-  [[nodiscard]] bool constant_when(const Access& load, bool disjoint) const;
+  [[nodiscard]] bool constant(const Access& load) const;
   Places places(const llvm::Value* pointer) const;
 
   llvm::Function& kernel_;
   std::vector<ArrayParameter> arrays_;
   std::vector<Access> loads_, stores_;
-  std::vector<llvm::Instruction*> writes_, barriers_;
+  std::vector<llvm::Instruction*> writes_;
   bool unknown_write_ = false;  // through an address that is no argument's
   bool fence_ = false;          // threads of other blocks or kernels may be waited for
-  bool ordered_ = false;        // a barrier may follow a write
 };
 
 }  // namespace warploom::frontend::python
