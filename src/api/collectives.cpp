@@ -76,6 +76,8 @@ void queue(const detail::CommunicatorState& state, const Stream& stream, const d
                               {.always = true, .any_thread = false}));
 }
 
+static_assert(static_cast<int>(ElementType::bf16) == static_cast<int>(device::ElementType::bf16) &&
+              static_cast<int>(Reduction::average) == static_cast<int>(device::Reduction::average));
 device::Collective collective(Kind kind, const void* from, void* to, std::size_t count, ElementType type,
                               Reduction how = Reduction::sum, int peer = 0) {
   return {kind, from, to, count, static_cast<device::ElementType>(type), static_cast<device::Reduction>(how), peer};

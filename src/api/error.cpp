@@ -2,6 +2,7 @@
 #include "warploom/error.hpp"
 
 #include "api/state.hpp"
+#include "base/diag_of.hpp"
 
 namespace warploom {
 
@@ -52,19 +53,10 @@ std::uint32_t Error::column() const noexcept { return data_->diag.loc.column; }
 
 namespace api {
 
-Diag make_diag(ErrorId id, std::string what, std::string remedy, std::string where) {
-  Diag diag;
-  diag.id = id;
-  diag.what = std::move(what);
-  diag.remedy = std::move(remedy);
-  diag.where = std::move(where);
-  return diag;
-}
-
 void fail(Diag diag) { throw detail::ErrorAccess::make(std::move(diag)); }
 
 void fail(ErrorId id, std::string what, std::string remedy, std::string where) {
-  fail(make_diag(id, std::move(what), std::move(remedy), std::move(where)));
+  fail(diag_of(id, std::move(what), std::move(remedy), std::move(where)));
 }
 
 void fail_moved_from(const char* what) {

@@ -47,6 +47,7 @@ void fourier(const Stream& stream, Fourier kind, bool f64, bool inverse, unsigne
                  (halved ? "; n real elements on the last axis go with n / 2 + 1 complex ones" : ""));
   }
   device::Fourier f;
+  static_assert(static_cast<int>(Fourier::complex_to_real) == static_cast<int>(device::FourierKind::complex_to_real));
   f.kind = static_cast<device::FourierKind>(kind);
   f.f64 = f64;
   f.inverse = inverse;

@@ -86,16 +86,33 @@ Operation event_operation(const detail::Owned& owner, const Event& event, runtim
   return operation;
 }
 
-const char* name_of(runtime::NodeKind kind) {
+const char* name_of(GraphNodeKind kind) {
   static constexpr const char* names[] = {"kernel", "copy",   "fill", "host",  "graph",
                                           "empty",  "record", "wait", "alloc", "free"};
   return names[static_cast<std::size_t>(kind)];
 }
 
+GraphNodeKind public_kind(runtime::NodeKind kind) {
+  switch (kind) {
+    using enum runtime::NodeKind;
+    case kernel: return GraphNodeKind::kernel;
+    case copy: return GraphNodeKind::copy;
+    case fill: return GraphNodeKind::fill;
+    case host: return GraphNodeKind::host;
+    case graph: return GraphNodeKind::graph;
+    case empty: return GraphNodeKind::empty;
+    case event_record: return GraphNodeKind::event_record;
+    case event_wait: return GraphNodeKind::event_wait;
+    case memory_alloc: return GraphNodeKind::memory_alloc;
+    case memory_free: return GraphNodeKind::memory_free;
+  }
+  return GraphNodeKind::empty;
+}
+
 void draw(const runtime::LaunchGraph& graph, const std::string& prefix, std::string& out) {
   for (runtime::Node node = 0; node < graph.size(); ++node) {
     const Operation& operation = graph.operation(node);
-    std::string label = fmt::format("{} {}", node, name_of(operation.kind));
+    std::string label = fmt::format("{} {}", node, name_of(public_kind(operation.kind)));
     if (operation.kernel != nullptr) label += " " + demangle(operation.kernel->name());
     const bool sized = operation.kind == runtime::NodeKind::copy || operation.kind == runtime::NodeKind::memory_alloc;
     if (sized && operation.count != 0) label += fmt::format(" {} bytes", operation.count);
@@ -145,6 +162,8 @@ GraphUpdate GraphExec::update(const Graph& graph) const {
   if (other->device != state_->device)
     api::fail(ErrorId::invalid_handle, "the graph belongs to another device", "record it on the same device");
   const runtime::UpdateOutcome outcome = api::checked(state_->instance->update(other->graph));
+  static_assert(static_cast<int>(GraphUpdateResult::not_supported) ==
+                static_cast<int>(runtime::UpdateResult::not_supported));
   return {static_cast<GraphUpdateResult>(outcome.result), {outcome.node}};
 }
 
@@ -310,7 +329,7 @@ const runtime::LaunchGraph& graph_with(const std::shared_ptr<detail::GraphState>
 }  // namespace
 
 GraphNodeKind Graph::kind(GraphNode node) const {
-  return static_cast<GraphNodeKind>(graph_with(state_, node).operation(node.index).kind);
+  return public_kind(graph_with(state_, node).operation(node.index).kind);
 }
 
 std::vector<GraphNode> Graph::dependencies(GraphNode node) const {

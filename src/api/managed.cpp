@@ -82,6 +82,8 @@ std::size_t ManagedMemory::bytes() const noexcept { return state_ ? state_->byte
 void ManagedMemory::advise(MemoryAdvice advice, MemoryLocation location, std::size_t offset, std::size_t bytes) const {
   runtime::Context& context = context_of(state_);
   check_range(*state_, offset, bytes);
+  static_assert(static_cast<int>(MemoryAdvice::unset_accessed_by) ==
+                static_cast<int>(device::MemoryAdvice::unset_accessed_by));
   const auto number = static_cast<int>(advice);
   if (number < 1 || number > 6)
     api::fail(ErrorId::invalid_value, "there is no memory advice " + std::to_string(number), "use MemoryAdvice");
@@ -116,6 +118,7 @@ void ManagedMemory::attach(const Stream& stream, MemoryAttachment how) const {
   if (how == MemoryAttachment::single && context.is_legacy(queue))
     api::fail(ErrorId::invalid_value, "memory is attached to a default stream, which all others wait for",
               "attach it to a stream of its own");
+  static_assert(static_cast<int>(MemoryAttachment::single) == static_cast<int>(device::Attachment::single));
   api::checked(context.submit(queue, [&device = context.device(), at = state_->address, how] {
     return device.attach(at, static_cast<device::Attachment>(how));
   }));

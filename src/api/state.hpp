@@ -132,7 +132,6 @@ Device adopt_device(std::unique_ptr<device::Device> device, std::shared_ptr<obse
 
 namespace api {
 
-Diag make_diag(ErrorId id, std::string what, std::string remedy = {}, std::string where = {});
 [[noreturn]] void fail(Diag diag);
 [[noreturn]] void fail(ErrorId id, std::string what, std::string remedy = {}, std::string where = {});
 

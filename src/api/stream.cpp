@@ -7,6 +7,7 @@
 
 #include "api/launch.hpp"
 #include "api/state.hpp"
+#include "base/diag_of.hpp"
 
 namespace warploom {
 namespace api {
@@ -93,8 +94,8 @@ runtime::Work host_work(std::function<void()> function) {
   if (!function) fail(ErrorId::invalid_value, "the host function is empty", "pass something that can be called");
   return [function = std::move(function)]() -> Result<void> {
     const auto failed = [](const std::string& what) {
-      return make_diag(ErrorId::host_function_failed, "a host function ended with an exception: " + what,
-                       "catch exceptions inside the function");
+      return diag_of(ErrorId::host_function_failed, "a host function ended with an exception: " + what,
+                     "catch exceptions inside the function");
     };
     try {
       function();
@@ -110,6 +111,9 @@ runtime::Work host_work(std::function<void()> function) {
 }  // namespace api
 
 namespace {
+
+static_assert(static_cast<int>(CaptureMode::relaxed) == static_cast<int>(runtime::CaptureMode::relaxed) &&
+              static_cast<int>(CaptureStatus::invalidated) == static_cast<int>(runtime::CaptureStatus::invalidated));
 
 runtime::CaptureMode capture_mode(CaptureMode mode) {
   if (mode > CaptureMode::relaxed)

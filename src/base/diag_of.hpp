@@ -8,7 +8,7 @@
 
 namespace warploom {
 
-inline Diag diag_of(ErrorId id, std::string what, std::string remedy, std::string where = {}) {
+inline Diag diag_of(ErrorId id, std::string what, std::string remedy = {}, std::string where = {}) {
   Diag diag;
   diag.id = id;
   diag.what = std::move(what);
