@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/library.hpp"
 
 namespace warploom::device::cuda {
@@ -34,35 +37,24 @@ Result<Driver> load() {
   return driver;
 }
 
+// The first id of the table that has the driver's code, except where that says less than another.
 ErrorId id_of(Status status) {
-  switch (status) {
-    case 1: return ErrorId::invalid_value;
-    case 2: return ErrorId::out_of_memory;
-    case 101: return ErrorId::invalid_device;
-    case 200: return ErrorId::invalid_image;
-    case 201: return ErrorId::invalid_context;
-    case 209: return ErrorId::no_ptx;
-    case 218: return ErrorId::ptx_invalid;
-    case 222: return ErrorId::ptx_version;
-    case 400: return ErrorId::invalid_handle;
-    case 500: return ErrorId::not_found;
-    case 600: return ErrorId::not_ready;
-    case 700: return ErrorId::illegal_address;
-    case 701: return ErrorId::launch_resources;
-    case 702: return ErrorId::launch_timeout;
-    case 710: return ErrorId::device_assert;
-    case 712: return ErrorId::host_memory_registered;
-    case 715: return ErrorId::illegal_instruction;
-    case 714: return ErrorId::stack_overflow;
-    case 716: return ErrorId::misaligned_address;
-    case 717: return ErrorId::illegal_address;
-    case 718:
-    case 719: return ErrorId::device_trap;
-    case 720: return ErrorId::cooperative_too_large;
-    case 800: return ErrorId::not_permitted;
-    case 801: return ErrorId::not_supported;
-    default: return ErrorId::driver_error;
-  }
+  struct Known {
+    Status status;
+    ErrorId id;
+  };
+  static constexpr Known kKnown[] = {
+      {218, ErrorId::ptx_invalid},      // CUDA_ERROR_INVALID_PTX
+      {714, ErrorId::stack_overflow},   // CUDA_ERROR_HARDWARE_STACK_ERROR
+      {717, ErrorId::illegal_address},  // CUDA_ERROR_INVALID_ADDRESS_SPACE
+      {718, ErrorId::device_trap},      // CUDA_ERROR_INVALID_PC
+      {999, ErrorId::driver_error},     // CUDA_ERROR_UNKNOWN
+#define WL_ERROR(number, name, cuda_code, title) {cuda_code, ErrorId::name},
+#include "base/errors.def"
+#undef WL_ERROR
+  };
+  const auto* const known = std::ranges::find(kKnown, status, &Known::status);
+  return known == std::end(kKnown) ? ErrorId::driver_error : known->id;
 }
 
 // After these no call of the process can use the GPU any more (CUDA Driver API, CUresult: "must be terminated and
