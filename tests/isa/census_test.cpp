@@ -9,9 +9,9 @@
 #include <map>
 #include <sstream>
 #include <vector>
-#include <warploom/warploom.hpp>
 
 #include "expand.hpp"
+#include "on_device.hpp"
 #include "ptx/decode.hpp"
 
 namespace warploom::test {
@@ -79,36 +79,12 @@ TEST(Census, ParserAndVerifierTakeEveryMnemonic) {
   }
 }
 
-// The instruction stands behind a branch that is always taken: it is compiled and never runs.
-std::string kernel_of(const std::string& instruction) {
-  std::string text = module_of({instruction});
-  const std::string parameter = "(.param .align 16 .b8 incoming[64]";
-  text.insert(text.find(parameter) + parameter.size(), ", .param .u32 run");
-  const auto at = text.find("\n" + instruction + "\n");
-  text.insert(at, "\nld.param.u32 %r19, [run];\nsetp.eq.u32 %p19, %r19, 0;\n@%p19 bra END;");
-  return text;
-}
-
-std::string error_of(const Device& device, const std::string& instruction) {
-  struct Bytes {
-    alignas(16) char value[64] = {};
-  };
-  try {
-    const Module module = device.load_ptx(kernel_of(instruction), "census.ptx");
-    module.kernel("kernel").launch({1, 32}, Bytes{}, 0u);
-    device.synchronize();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(Census, DeviceCompilesAndInterpretsWhatItIsSaidToRun) {
   for (const char* tier : {"compiled", "interpreter"}) {
     setenv("WARPLOOM_TIER", tier, 1);
     const Device device = Device::open("cpu", {.threads = 1, .unoptimised = true});
     for (const Mnemonic& m : census()) {
-      const std::string error = error_of(device, m.example);
+      const std::string error = device_error(device, m.example);
       EXPECT_EQ(error.empty(), m.runs) << tier << ": " << m.text << " as " << m.example << "\n" << error;
     }
   }

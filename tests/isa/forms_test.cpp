@@ -173,6 +173,18 @@ TEST(Forms, EveryFormIsAccepted) {
   EXPECT_LT(limited * 5, static_cast<int>(instructions.size()));
 }
 
+// What `texts` makes of every form that runs, each text once.
+std::vector<std::string> of_every_form(std::vector<std::string> (*texts)(const isa::Row&, const isa::Form&)) {
+  std::vector<std::string> instructions;
+  std::set<std::string> seen;
+  for (const isa::Row& row : isa::rows())
+    for (const isa::Form& form : row.forms)
+      if (form.emit != "unsupported")
+        for (std::string& text : texts(row, form))
+          if (seen.insert(text).second) instructions.push_back(std::move(text));
+  return instructions;
+}
+
 TEST(Forms, PtxasAcceptsEveryForm) {
   if (ptxas().empty()) GTEST_SKIP() << "[SKIP] ptxas is not installed";
   compare_with_ptxas(all_instructions());
@@ -180,26 +192,12 @@ TEST(Forms, PtxasAcceptsEveryForm) {
 
 TEST(Forms, NearMissesAreJudgedAsPtxasDoes) {
   if (ptxas().empty()) GTEST_SKIP() << "[SKIP] ptxas is not installed";
-  std::vector<std::string> instructions;
-  std::set<std::string> seen;
-  for (const isa::Row& row : isa::rows())
-    for (const isa::Form& form : row.forms)
-      if (form.emit != "unsupported")
-        for (std::string& text : near_misses(row, form))
-          if (seen.insert(text).second) instructions.push_back(std::move(text));
-  compare_with_ptxas(instructions);
+  compare_with_ptxas(of_every_form(near_misses));
 }
 
 TEST(Forms, OperandsAreJudgedAsPtxasDoes) {
   if (ptxas().empty()) GTEST_SKIP() << "[SKIP] ptxas is not installed";
-  std::vector<std::string> instructions;
-  std::set<std::string> seen;
-  for (const isa::Row& row : isa::rows())
-    for (const isa::Form& form : row.forms)
-      if (form.emit != "unsupported")
-        for (std::string& text : register_misfits(row, form))
-          if (seen.insert(text).second) instructions.push_back(std::move(text));
-  compare_with_ptxas(instructions);
+  compare_with_ptxas(of_every_form(register_misfits));
 }
 
 TEST(Forms, PrintedFormsParseToTheSame) {
