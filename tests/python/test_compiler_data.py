@@ -1,6 +1,5 @@
 """Data in Python kernels: records, enums, tuples, strings, dates, complex numbers, slices and memory spaces."""
 import enum
-import warnings
 from collections import namedtuple
 
 import numpy as np
@@ -8,21 +7,8 @@ import pytest
 
 from warploom import cuda
 from warploom.cuda import float32, int32
-from warploom.cuda.core.errors import NumbaPerformanceWarning
 
-
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumbaPerformanceWarning)
-        yield
-
-
-def run(function, *arguments, out=np.int64, count=1, block=1, **options):
-    """What `function(out, *arguments)` writes as a kernel of one block."""
-    result = np.zeros(count, dtype=out)
-    cuda.jit(**options)(function)[1, block](result, *arguments)
-    return result
+from one_block import quiet, run  # noqa: F401
 
 
 # --- records --------------------------------------------------------------------------------------------------------

@@ -1,28 +1,14 @@
 """Statements and typing rules of Python kernels: what Python does with the same function, and Numba's result types."""
 import cmath
 import math
-import warnings
 
 import numpy as np
 import pytest
 
 from warploom import cuda
 from warploom.cuda import types
-from warploom.cuda.core.errors import NumbaPerformanceWarning
 
-
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumbaPerformanceWarning)
-        yield
-
-
-def run(function, *arguments, out=np.int64, count=1, block=1, **options):
-    """What `function(out, *arguments)` writes as a kernel of one block."""
-    result = np.zeros(count, dtype=out)
-    cuda.jit(**options)(function)[1, block](result, *arguments)
-    return result
+from one_block import quiet, run  # noqa: F401
 
 
 # --- statements: the same function on the host and on the device ------------------------------------------------------
