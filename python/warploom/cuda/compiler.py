@@ -148,6 +148,17 @@ def check_launch_bounds(launch_bounds):
     return tuple(int(b) for b in bounds)
 
 
+def check_debug(debug: Optional[bool], opt: Optional[bool], lineinfo: bool) -> Tuple[bool, bool]:
+    """Both with the configuration's default for None; warns the caller's caller of options that exclude each other."""
+    debug = bool(config.CUDA_DEBUGINFO_DEFAULT) if debug is None else debug
+    opt = bool(config.OPT) if opt is None else opt
+    if debug and opt:
+        warnings.warn(NumbaInvalidConfigWarning(DEBUG_AND_OPT), stacklevel=3)
+    if debug and lineinfo:
+        warnings.warn(NumbaInvalidConfigWarning(DEBUG_AND_LINEINFO), stacklevel=3)
+    return debug, opt
+
+
 def default_cc() -> Tuple[int, int]:
     """The compute capability to compile for when none is given."""
     return config.FORCE_CUDA_CC or config.CUDA_DEFAULT_PTX_CC
@@ -252,12 +263,7 @@ def compile(pyfunc, sig, debug: Optional[bool] = None, lineinfo: bool = False, d
         raise NotImplementedError("Unsupported output type: ltoir. LTO IR is a format of NVIDIA's linker; ask for ptx")
     if forceinline:
         raise ValueError("Can only designate forced inlining in LTO-IR; in PTX calls have been expanded already")
-    debug = bool(config.CUDA_DEBUGINFO_DEFAULT) if debug is None else debug
-    opt = bool(config.OPT) if opt is None else opt
-    if debug and opt:
-        warnings.warn(NumbaInvalidConfigWarning(DEBUG_AND_OPT), stacklevel=2)
-    if debug and lineinfo:
-        warnings.warn(NumbaInvalidConfigWarning(DEBUG_AND_LINEINFO), stacklevel=2)
+    debug, opt = check_debug(debug, opt, lineinfo)
     args, return_type = normalize_signature(sig)
     options = {
         "debug": debug, "lineinfo": lineinfo, "opt": opt, "fastmath": bool(fastmath), "max_registers": None,

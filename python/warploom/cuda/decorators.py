@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Callable, Optional, Sequence, Union
 
 from . import types
-from .compiler import DEBUG_AND_LINEINFO, DEBUG_AND_OPT, NOT_VOID, check_launch_bounds
-from .core import config
-from .core.errors import DeprecationError, NumbaInvalidConfigWarning
+from .compiler import NOT_VOID, check_debug, check_launch_bounds
+from .core.errors import DeprecationError
 from .dispatcher import CUDADispatcher, parse_carveout
 from .typing import Signature, normalize_signature
 
@@ -52,12 +50,7 @@ def jit(func_or_sig=None, device: bool = False, inline: str = "never", forceinli
         kws.pop(name, None)
     if kws:
         raise TypeError(f"cuda.jit: unknown option {', '.join(sorted(kws))}")
-    debug = bool(config.CUDA_DEBUGINFO_DEFAULT) if debug is None else debug
-    opt = bool(config.OPT) if opt is None else opt
-    if debug and opt:
-        warnings.warn(NumbaInvalidConfigWarning(DEBUG_AND_OPT), stacklevel=2)
-    if debug and lineinfo:
-        warnings.warn(NumbaInvalidConfigWarning(DEBUG_AND_LINEINFO), stacklevel=2)
+    debug, opt = check_debug(debug, opt, lineinfo)
     parse_carveout(shared_memory_carveout)
     options = {
         "device": device, "debug": debug, "opt": opt, "lineinfo": lineinfo, "fastmath": fastmath,
