@@ -39,6 +39,17 @@ std::string shape_text(const detail::AnyView& view) {
   return text;
 }
 
+void check_reached(detail::DeviceState& device, const void* address, const char* what) {
+  device::Math* math = device.context->device().math();
+  if (math == nullptr) return;
+  auto reached = math->reachable(address);
+  if (reached) return;
+  const std::lock_guard lock(device.mutex);
+  if (reached.error().id == ErrorId::invalid_device && !device.peers.empty()) return;
+  reached.error().where = what;
+  fail(std::move(reached.error()));
+}
+
 MathCall::MathCall(const Stream& stream)
     : stream_(stream),
       device_(*(use(detail::Access::state(stream), "the stream"), detail::Access::state(stream)->device)),
@@ -55,14 +66,7 @@ Extent MathCall::place(const detail::AnyView& view, std::size_t element, const c
       fail(ErrorId::invalid_value, std::string(what) + " has a negative extent: " + shape_text(view), "pass an array");
   const Extent extent = extent_of(view, element);
   check_place(context_, extent.low, extent.bytes, what);
-  if (extent.bytes == 0) return extent;
-  if (auto reached = math_->reachable(extent.low); !reached) {
-    const std::lock_guard lock(device_.mutex);
-    if (reached.error().id != ErrorId::invalid_device || device_.peers.empty()) {
-      reached.error().where = what;
-      fail(std::move(reached.error()));
-    }
-  }
+  if (extent.bytes != 0) check_reached(device_, extent.low, what);
   return extent;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "api/math.hpp"
 #include "api/state.hpp"
 #include "device/collectives.hpp"
 
@@ -50,17 +51,21 @@ void queue(const detail::CommunicatorState& state, const Stream& stream, const d
     api::fail(ErrorId::invalid_value,
               "there is no rank " + std::to_string(what.peer) + " in a group of " + std::to_string(ranks),
               "count ranks from 0");
-  const std::size_t part = what.count * device::element_bytes(what.type);
+  std::size_t part = 0, all = 0;
+  if (__builtin_mul_overflow(what.count, device::element_bytes(what.type), &part) ||
+      __builtin_mul_overflow(part, ranks, &all))
+    api::fail(ErrorId::invalid_value, std::to_string(what.count) + " elements are more than memory holds",
+              "pass the number of elements of one rank's part");
   const auto& target = api::queue_of(stream, *state.device);
   const bool reads =
       what.kind != Kind::receive && (what.kind != Kind::broadcast || state.communicator->rank() == what.peer);
   const bool writes = what.kind != Kind::send && (what.kind != Kind::reduce || state.communicator->rank() == what.peer);
-  if (reads)
-    api::check_place(context, what.from, what.kind == Kind::reduce_scatter ? part * ranks : part,
-                     "what a collective reads");
-  if (writes)
-    api::check_place(context, what.to, what.kind == Kind::all_gather ? part * ranks : part,
-                     "where a collective writes");
+  const auto check = [&](const void* address, std::size_t bytes, const char* name) {
+    api::check_place(context, address, bytes, name);
+    if (bytes != 0) api::check_reached(*state.device, address, name);
+  };
+  if (reads) check(what.from, what.kind == Kind::reduce_scatter ? all : part, "what a collective reads");
+  if (writes) check(what.to, what.kind == Kind::all_gather ? all : part, "where a collective writes");
   if (context.device().is_hardware()) {
     // NCCL's own checks are made in this call.
     Result<void> queued;

@@ -6,16 +6,17 @@
 namespace warploom {
 namespace detail {
 
-struct ManagedState {
+struct ManagedState : Owned {
   ManagedState(std::shared_ptr<DeviceState> owner, void* at, std::size_t size)
-      : device(std::move(owner)), address(static_cast<std::byte*>(at)), bytes(size) {}
+      : Owned(std::move(owner)), address(static_cast<std::byte*>(at)), bytes(size) {}
   ~ManagedState() {
     runtime::Context& context = *device->context;
     context.release_later(
         context.memory_releases(),
-        [&context, at = address]() -> Result<void> {
+        [&context, at = address, made_in = generation]() -> Result<void> {
           context.drain();
-          context.device().release_managed(at);
+          // A GPU's reset has released it, and there may be other memory at its address.
+          if (!context.device().is_hardware() || made_in == context.generation()) context.device().release_managed(at);
           return {};
         },
         bytes);
@@ -25,7 +26,6 @@ struct ManagedState {
   ManagedState(const ManagedState&) = delete;
   ManagedState& operator=(const ManagedState&) = delete;
 
-  std::shared_ptr<DeviceState> device;
   std::byte* address;
   std::size_t bytes;
 };
@@ -36,6 +36,7 @@ namespace {
 
 runtime::Context& context_of(const std::unique_ptr<detail::ManagedState>& state) {
   if (!state) api::fail_moved_from("the managed memory");
+  if (state->generation != state->device->context->generation()) api::fail_before_reset("the managed memory");
   return api::use(state->device);
 }
 

@@ -29,6 +29,9 @@ Extent extent_of(const detail::AnyView& view, std::size_t element);
 // "3 x 4".
 std::string shape_text(const detail::AnyView& view);
 
+// Throws for an address that the device of a library's call does not reach; `what` names it.
+void check_reached(detail::DeviceState& device, const void* address, const char* what);
+
 class MathCall {
  public:
   // Throws for a stream that cannot be used and a device without such functions.

@@ -53,17 +53,19 @@ class HostFlags {
   std::map<std::uintptr_t, Range> ranges_;
 };
 
-struct HostRangeState {
+struct HostRangeState : Owned {
   HostRangeState(std::shared_ptr<DeviceState> owner, void* at, std::size_t size, bool mapped, unsigned flags)
-      : device(std::move(owner)), address(at), bytes(size), mapped_here(mapped) {
+      : Owned(std::move(owner)), address(at), bytes(size), mapped_here(mapped) {
     HostFlags::of_process().add(at, size, flags);
   }
   ~HostRangeState() {
     HostFlags::of_process().remove(address);
     runtime::Context& context = *device->context;
-    const auto release = [&context, at = address, size = bytes, unmap = mapped_here]() -> Result<void> {
+    const auto release = [&context, at = address, size = bytes, unmap = mapped_here,
+                          made_in = generation]() -> Result<void> {
       context.drain();
-      context.device().unregister_host(at);
+      // A GPU's reset has unregistered it, and someone may have registered it again.
+      if (!context.device().is_hardware() || made_in == context.generation()) context.device().unregister_host(at);
       if (unmap) munmap(at, size);
       return {};
     };
@@ -76,7 +78,6 @@ struct HostRangeState {
   HostRangeState(const HostRangeState&) = delete;
   HostRangeState& operator=(const HostRangeState&) = delete;
 
-  std::shared_ptr<DeviceState> device;
   void* address;
   std::size_t bytes;
   bool mapped_here;

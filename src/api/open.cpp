@@ -7,6 +7,7 @@
 
 #include "api/observers.hpp"
 #include "api/state.hpp"
+#include "base/diag_of.hpp"
 #include "runtime/names.hpp"
 
 namespace warploom {
@@ -120,6 +121,23 @@ std::string default_name(const DeviceOptions& options) {
 
 std::string Device::default_name(const DeviceOptions& options) { return warploom::default_name(options); }
 
+namespace {
+
+// `name`: what the program asked for; empty for what stands in its place.
+std::unique_ptr<device::Device> open_gpu(std::string_view name, const std::string& chosen) {
+  const std::optional<unsigned> number = gpu_number(chosen);
+  auto device = number ? device::open_cuda({*number})
+                       : diag_of(ErrorId::invalid_device, fmt::format("there is no device \"{}\"", chosen),
+                                 "open \"cpu\", or \"cuda:0\" for the first GPU");
+  if (device) return std::move(*device);
+  Diag& d = device.error();
+  if (name.empty() && !variable("WARPLOOM_DEVICE").empty())
+    d.where += d.where.empty() ? "environment variable WARPLOOM_DEVICE" : ", for environment variable WARPLOOM_DEVICE";
+  api::fail(std::move(d));
+}
+
+}  // namespace
+
 Device Device::open(std::string_view name, const DeviceOptions& options) {
   const std::string chosen = name.empty() ? default_name(options) : std::string(name);
   std::unique_ptr<device::Device> device;
@@ -129,11 +147,8 @@ Device Device::open(std::string_view name, const DeviceOptions& options) {
                 fmt::format("there is no device {}: the process sees {}", options.ordinal, devices),
                 "open a lower number, or set the environment variable WARPLOOM_DEVICES");
     device = api::checked(device::open_cpu(cpu_options(options)));
-  } else if (const std::optional<unsigned> number = gpu_number(chosen)) {
-    device = api::checked(device::open_cuda({*number}));
   } else {
-    api::fail(ErrorId::invalid_device, fmt::format("there is no device \"{}\"", chosen),
-              "open \"cpu\", or \"cuda:0\" for the first GPU");
+    device = open_gpu(name, chosen);
   }
   std::shared_ptr<observe::LaunchLog> log = api::checked(api::attach_observers(*device));
   return adopt_device(std::move(device), std::move(log), options.per_thread_default_stream, options.ordinal);

@@ -27,7 +27,8 @@ void* load(const std::string& file, std::string& reason) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
   const char* text = dlerror();
-  reason = text == nullptr ? file : text;
+  // Of a file that is there rather than of those that are not.
+  if (reason.empty() || reason.find("No such file") != std::string::npos) reason = text == nullptr ? file : text;
   return nullptr;
 }
 

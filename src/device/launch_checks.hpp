@@ -19,7 +19,7 @@ Result<void> check_shape(const isa::GpuProfile& profile, const ptx::Function& ke
 
 struct SharedBytes {
   std::uint32_t fixed;  // what the kernel declares
-  std::uint32_t all;    // with the launch's dynamic shared memory
+  std::uint64_t all;    // with the launch's dynamic shared memory
 };
 // Shared memory, and the size of a cooperative grid; after check_shape().
 Result<void> check_resources(const isa::GpuProfile& profile, const ptx::Function& kernel, const Launch& launch,

@@ -10,25 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include <warploom/warploom.hpp>
+#include "cuda_test.hpp"
 
 namespace {
 
 using namespace warploom;
-
-bool on_gpu() {
-  const char* wanted = std::getenv("WARPLOOM_TEST_GPU");
-  return wanted != nullptr && *wanted == '1';
-}
-
-int id_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.id();
-  }
-  return 0;
-}
+using test::id_of;
+using test::on_gpu;
 
 std::vector<float> ramp(std::size_t n, float first) {
   std::vector<float> out(n);

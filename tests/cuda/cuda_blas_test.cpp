@@ -15,18 +15,15 @@
 #include <string>
 #include <vector>
 
-#include <warploom/warploom.hpp>
+#include "cuda_test.hpp"
 
 namespace {
 
 using namespace warploom;
+using test::id_of;
+using test::on_gpu;
 using C32 = std::complex<float>;
 using C64 = std::complex<double>;
-
-bool on_gpu() {
-  const char* wanted = std::getenv("WARPLOOM_TEST_GPU");
-  return wanted != nullptr && *wanted == '1';
-}
 
 class Math : public testing::TestWithParam<const char*> {
  protected:
@@ -433,16 +430,6 @@ TEST_P(Math, AGraphHoldsAProduct) {
     stream.synchronize();
     EXPECT_EQ(c.elements().to_vector()[0], 25.0F);
   });
-}
-
-int id_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_FALSE(error.remedy().empty()) << error.what();
-    return error.id();
-  }
-  return 0;
 }
 
 TEST_P(Math, CallsThatCannotBeAreRefused) {

@@ -13,11 +13,13 @@
 #include <thread>
 #include <vector>
 
-#include <warploom/warploom.hpp>
+#include "cuda_test.hpp"
 
 namespace {
 
 using namespace warploom;
+using test::id_of;
+using test::on_gpu;
 
 // Whose PTX is of sm_75, so that every driver takes it.
 constexpr const char* kPtx = R"(
@@ -69,11 +71,6 @@ constexpr const char* kPtx = R"(
 }
 )";
 
-bool on_gpu() {
-  const char* wanted = std::getenv("WARPLOOM_TEST_GPU");
-  return wanted != nullptr && *wanted == '1';
-}
-
 const char* driver_library() {
   const char* named = std::getenv("WARPLOOM_CUDA_DRIVER");
   return named != nullptr ? named : "libcuda.so.1";
@@ -97,15 +94,6 @@ std::vector<float> counted(std::size_t n) {
 std::vector<float> times(std::vector<float> values, float factor) {
   for (float& v : values) v *= factor;
   return values;
-}
-
-int id_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.id();
-  }
-  return 0;
 }
 
 TEST_F(Cuda, IsListedAndTellsItsLimits) {

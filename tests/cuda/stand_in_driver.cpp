@@ -1,6 +1,7 @@
 // A libcuda.so.1 for tests on machines without a GPU: the entry points that the CUDA device uses, on two CPU devices.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -63,9 +64,19 @@ thread_local World* current = nullptr;
 
 World& world() { return current != nullptr ? *current : world_of(0); }
 
+// What every call gives when it is not 0, as after an error that ends the context: from the environment, or a test.
+std::atomic<int>& failure() {
+  static std::atomic<int> status{[] {
+    const char* text = std::getenv("STAND_IN_STATUS");
+    return text == nullptr ? 0 : std::atoi(text);
+  }()};
+  return status;
+}
+
 // Runs what an entry point does, and gives its status.
 template <class F>
 int answer(F&& f) {
+  if (const int status = failure(); status != 0) return status;
   try {
     return f();
   } catch (const Error& error) {
@@ -185,7 +196,8 @@ extern "C" {
 
 #define ENTRY [[gnu::visibility("default")]] int
 
-ENTRY cuInit(unsigned) { return 0; }
+ENTRY stand_in_fail(int status) { return failure().exchange(status); }
+ENTRY cuInit(unsigned) { return failure(); }
 ENTRY cuDriverGetVersion(int* version) {
   *version = 13000;
   return 0;
@@ -233,6 +245,7 @@ ENTRY cuDeviceGetAttribute(int* value, int which, int) {
   return 0;
 }
 ENTRY cuDevicePrimaryCtxRetain(void** context, int number) {
+  if (const int status = failure(); status != 0) return status;
   *context = &world_of(number);
   return 0;
 }
@@ -244,6 +257,7 @@ ENTRY cuDevicePrimaryCtxReset_v2(int number) {
     const std::lock_guard lock(w.mutex);
     w.memory.clear();
     w.managed.clear();
+    w.registered.clear();
     w.textures.clear();
     w.surfaces.clear();
     for (Stream* stream : w.streams) delete stream;
@@ -252,6 +266,7 @@ ENTRY cuDevicePrimaryCtxReset_v2(int number) {
   });
 }
 ENTRY cuCtxSetCurrent(void* context) {
+  if (const int status = failure(); status != 0) return status;
   current = static_cast<World*>(context);
   return 0;
 }
@@ -280,6 +295,7 @@ ENTRY cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* key
   });
 }
 ENTRY cuModuleUnload(void* module) {
+  if (const int status = failure(); status != 0) return status;
   {
     const std::lock_guard lock(world().mutex);
     world().modules.erase(module);
@@ -365,11 +381,13 @@ ENTRY cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   });
 }
 ENTRY cuMemFree_v2(std::uint64_t address) {
+  if (const int status = failure(); status != 0) return status;
   const std::lock_guard lock(world().mutex);
   return world().memory.erase(address) + world().managed.erase(address) == 1 ? 0 : 1;
 }
 // CU_POINTER_ATTRIBUTE_MEMORY_TYPE (1: host, 2: device), _IS_MANAGED and _DEVICE_ORDINAL.
 ENTRY cuPointerGetAttribute(void* value, int which, std::uint64_t address) {
+  if (const int status = failure(); status != 0) return status;
   const auto inside = [address](std::uint64_t start, std::size_t bytes) {
     return address >= start && address < start + bytes;
   };
@@ -404,7 +422,9 @@ ENTRY cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned) {
 }
 ENTRY cuMemHostUnregister(void* address) {
   const std::lock_guard lock(world().mutex);
-  return world().registered.erase(address) == 1 ? 0 : 713;
+  const bool was = world().registered.erase(address) == 1;
+  if (const int status = failure(); status != 0) return status;  // the context has taken the registration with it
+  return was ? 0 : 713;
 }
 ENTRY cuMemcpyAsync(std::uint64_t to, std::uint64_t from, std::size_t bytes, Stream* stream) {
   return answer([&] { return copy(of(stream), address_of(to), address_of(from), bytes), 0; });
@@ -448,6 +468,7 @@ ENTRY cuEventCreate(Event** event, unsigned) {
   });
 }
 ENTRY cuEventDestroy_v2(Event* event) {
+  if (const int status = failure(); status != 0) return status;
   delete event;
   return 0;
 }
@@ -467,6 +488,7 @@ ENTRY cuEventElapsedTime(float* ms, Event* start, Event* end) {
   });
 }
 ENTRY cuStreamDestroy_v2(Stream* stream) {
+  if (const int status = failure(); status != 0) return status;
   const std::lock_guard lock(world().mutex);
   if (world().streams.erase(stream) == 0) return 400;
   delete stream;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/demangle.hpp"
 #include "device/cpu/cpu_device.hpp"
@@ -188,7 +189,10 @@ const interp::Program* CpuKernel::program(Version& version) {
 Result<std::uint32_t> CpuKernel::shared_bytes(std::uint32_t dynamic) {
   auto f = function();
   if (!f) return std::move(f.error());
-  return dynamic == 0 ? (*f)->shared_bytes : (*f)->dynamic_shared_offset() + dynamic;
+  if (dynamic == 0) return (*f)->shared_bytes;
+  // What does not fit is more than any device has.
+  const std::uint64_t all = std::uint64_t{(*f)->dynamic_shared_offset()} + dynamic;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(all, std::numeric_limits<std::uint32_t>::max()));
 }
 
 Result<observe::KernelFacts> CpuKernel::facts() {

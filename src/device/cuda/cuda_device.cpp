@@ -124,7 +124,9 @@ CudaDevice::~CudaDevice() {
 
 Result<void> CudaDevice::checked(Status status, std::string_view what) const {
   if (status == 0) return {};
-  return driver_error(driver_, status, what);
+  Diag d = driver_error(driver_, status, what);
+  d.where = fmt::format("cuda:{} ({})", number_, profile_.title);
+  return d;
 }
 
 int CudaDevice::attribute(DeviceAttribute which) const {
@@ -138,6 +140,7 @@ Result<void> CudaDevice::enter() const {
     Diag d;
     d.id = ErrorId::invalid_context;
     d.what = "the GPU's context was lost to an earlier error";
+    d.where = fmt::format("cuda:{} ({})", number_, profile_.title);
     d.remedy = "start the process again: CUDA lets no process use a GPU after such an error";
     return d;
   }
@@ -221,8 +224,9 @@ Result<void> CudaDevice::check_launch(Kernel& kernel_, const Launch& launch) {
   WL_TRY(check_shape(profile_, kernel.declaration(), launch));
   auto fixed = kernel.fixed_shared_bytes();
   if (!fixed) return std::move(fixed.error());
-  WL_TRY(check_resources(profile_, kernel.declaration(), launch, {*fixed, *fixed + launch.shared_bytes}));
-  if (*fixed + launch.shared_bytes > profile_.static_shared_limit) return kernel.allow_shared(launch.shared_bytes);
+  const std::uint64_t all = std::uint64_t{*fixed} + launch.shared_bytes;
+  WL_TRY(check_resources(profile_, kernel.declaration(), launch, {*fixed, all}));
+  if (all > profile_.static_shared_limit) return kernel.allow_shared(launch.shared_bytes);
   return {};
 }
 
@@ -323,6 +327,7 @@ Result<void> CudaDevice::reset() {
     allocations_.clear();
     reserved_.clear();
     managed_.clear();
+    host_ranges_.clear();
   }
   // The context is the same object afterwards; what was made in it is gone.
   ContextHandle* context = nullptr;

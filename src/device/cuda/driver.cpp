@@ -63,16 +63,33 @@ bool loses_context(Status status) {
   return status == 700 || status == 702 || status == 710 || (status >= 714 && status <= 719);
 }
 
-std::string remedy_of(ErrorId id) {
+const char* remedy_of(ErrorId id) {
   switch (id) {
     case ErrorId::out_of_memory: return "free memory that is no longer needed, or use smaller arrays";
     case ErrorId::illegal_address:
     case ErrorId::misaligned_address:
+    case ErrorId::illegal_instruction:
+    case ErrorId::stack_overflow:
+    case ErrorId::device_trap:
       return "run the program on the CPU device, which names the line, the thread and the allocation";
     case ErrorId::device_assert: return "the assertion's text stands in the output";
+    case ErrorId::launch_timeout: return "make the kernel shorter, or run it on a GPU that drives no display";
     case ErrorId::ptx_version: return "install a newer driver, or compile for an older PTX version";
+    case ErrorId::no_ptx:
+    case ErrorId::invalid_image: return "load PTX, which the driver compiles for its GPU";
+    case ErrorId::compiler_missing: return "install the driver whole: its PTX compiler is a library of its own";
     case ErrorId::launch_resources: return "use smaller blocks, fewer registers or less shared memory";
-    default: return {};
+    case ErrorId::cooperative_too_large: return "launch fewer blocks and loop over the data";
+    case ErrorId::invalid_device: return "check with nvidia-smi that driver and GPU work";
+    case ErrorId::invalid_context:
+    case ErrorId::invalid_handle:
+      return "use objects of this device that are not destroyed and were made after its reset";
+    case ErrorId::not_permitted: return "do not call the device from functions that it calls";
+    case ErrorId::not_supported: return "ask the device's properties first: this GPU or its driver cannot do that";
+    case ErrorId::host_memory_registered:
+      return "register each range of memory once, and unregister it before the next";
+    case ErrorId::invalid_value: return "check addresses, sizes and flags against the call's documentation";
+    default: return "the CUDA Driver API's documentation says more of the code (CUresult)";
   }
 }
 
