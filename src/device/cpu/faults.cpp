@@ -46,6 +46,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (FaultPoint* point = fault_point) {
     point->address = info->si_addr;
     point->pc = program_counter(context);
+    // The jump leaves the mask as it is, and whoever called this handler may have blocked all signals (sanitizers do).
+    pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
     siglongjmp(point->jump, 1);
   }
   // Not ours: whoever was there before decides.
