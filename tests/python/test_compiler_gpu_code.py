@@ -6,6 +6,7 @@ import pytest
 
 from warploom import cuda
 from warploom.cuda import types
+from warploom.cuda.dispatcher import CUDADispatcher
 
 F1, F2 = types.float32[::1], types.float32[:, ::1]
 
@@ -27,6 +28,14 @@ def blocks_of(ptx):
             blocks[-1].append(line)
             blocks.append([])
     return blocks
+
+
+@pytest.fixture(params=[True, False], ids=["gpu", "cpu"])
+def both_codes(request, monkeypatch):
+    """Dispatchers compile what a GPU gets, and what the CPU device gets; the default device runs either."""
+    options = CUDADispatcher._options
+    monkeypatch.setattr(CUDADispatcher, "_options", lambda self: dict(options(self), gpu=request.param))
+    return request.param
 
 
 def loads(block):
@@ -312,12 +321,66 @@ def test_a_wrap_around_is_no_branch_on_a_gpu(kernel, signature):
     assert sum(" bra" in line for block in blocks_of(ptx) for line in block) <= 2, ptx
 
 
-@pytest.mark.parametrize("gpu", [True, False])
-def test_indices_wrap_around_on_both_devices(gpu, monkeypatch):
-    monkeypatch.setattr("warploom.cuda.cudadrv.driver.on_gpus", lambda: gpu)
+def test_indices_wrap_around_in_both_codes(both_codes):
     one, other = cuda.jit(gathered.py_func), cuda.jit(moved.py_func)
     a, c = np.arange(8, dtype=np.float32), np.zeros(4, np.float32)
     one[1, 4](a, np.array([-1, 0, -8, 3], np.int32), c)
     np.testing.assert_array_equal(c, [7, 0, 0, 3])
     other[1, 4](a, 2, c)
     np.testing.assert_array_equal(c, [6, 7, 0, 1])
+
+
+def strides(a, b, c):
+    for i in range(cuda.grid(1), a.shape[0], cuda.gridsize(1)):
+        c[i] = np.float32(2) * a[i] + b[i]
+
+
+def in_place(a, b, c):
+    for i in range(cuda.grid(1), a.shape[0], cuda.gridsize(1)):
+        c[i] = a[i] + c[i]
+
+
+def summed(a, b, c):
+    total, last, before = np.float32(0), np.float32(-1), np.float32(-2)
+    for i in range(cuda.grid(1), a.shape[0], cuda.gridsize(1)):
+        total += a[i]
+        before, last = last, b[i]
+    if cuda.grid(1) < c.size:
+        c[cuda.grid(1)] = total + np.float32(1000) * before + np.float32(1000000) * last
+
+
+@pytest.mark.parametrize("function", [strides, in_place, summed])
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 31, 32, 33, 39, 40, 41, 64, 100, 129])
+def test_rounds_of_a_stride_loop(function, n, both_codes):
+    kernel = cuda.jit(function)
+    threads = 8
+    a, b = np.arange(n, dtype=np.float32), np.arange(n, dtype=np.float32) % 7
+    c = np.ones(max(n, threads), np.float32)
+    want = c.copy()
+    if function is strides:
+        want[:n] = 2 * a + b
+    elif function is in_place:
+        want[:n] = a + 1
+    else:
+        for t in range(threads):
+            seen = [-2, -1, *b[t::threads]]
+            want[t] = a[t::threads].sum() + 1000 * seen[-2] + 1000000 * seen[-1]
+    kernel[2, threads // 2](a, b, c)
+    np.testing.assert_array_equal(c, want)
+
+
+@pytest.mark.parametrize("function, at_once", [(strides, 8), (in_place, 8), (summed, 4)])
+def test_rounds_of_a_stride_loop_load_together(function, at_once, monkeypatch):
+    options = CUDADispatcher._options
+    monkeypatch.setattr(CUDADispatcher, "_options", lambda self: dict(options(self), gpu=True))
+    ptx = cuda.jit(function).compile((F1, F1, F1)).inspect_asm()
+    # No store and no use between them: addresses and loads only.
+    best = 0
+    for block in blocks_of(ptx):
+        run = 0
+        for line in block:
+            run += line.startswith("ld.global")
+            if line.startswith(("st.", "fma.", "add.f32", "add.rn.f32", "atom.")):
+                run = 0
+            best = max(best, run)
+    assert best >= at_once, ptx

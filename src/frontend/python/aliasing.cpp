@@ -134,11 +134,11 @@ void Accesses::order() {
     for (const llvm::BasicBlock* next : llvm::successors(block)) open.push_back(next);
   }
   for (Access& load : loads_)
-    load.after_write = after.contains(load.instruction->getParent()) ||
-                       std::any_of(writes_.begin(), writes_.end(), [&](const llvm::Instruction* write) {
-                         return write->getParent() == load.instruction->getParent() &&
-                                write->comesBefore(load.instruction);
-                       });
+    load.after_write =
+        after.contains(load.instruction->getParent()) ||
+        std::any_of(writes_.begin(), writes_.end(), [&](const llvm::Instruction* write) {
+          return write->getParent() == load.instruction->getParent() && write->comesBefore(load.instruction);
+        });
 }
 
 // Whether nothing writes what it reads while the kernel runs, if arrays that are written overlap no others.

@@ -12,6 +12,7 @@
 #include "frontend/python/device_library.hpp"
 #include "frontend/python/evaluator.hpp"
 #include "frontend/python/llvm.hpp"
+#include "frontend/python/load_passes.hpp"
 #include "frontend/python/recursion.hpp"
 
 namespace warploom::frontend::python {
@@ -60,6 +61,7 @@ llvm::Type* Compilation::llvm_type(const Type* type) {
     case TypeKind::slice:
     case TypeKind::iterator: {
       std::vector<llvm::Type*> members;
+      members.reserve(type->items.size());
       for (const Type* item : type->items) members.push_back(llvm_type(item));
       return llvm::StructType::get(context, members);
     }
@@ -270,6 +272,13 @@ void Compilation::emit_ptx(llvm::Function* entry, const std::string& overlapping
     llvm::FunctionPassManager last;
     last.addPass(llvm::InferAddressSpacesPass());
     last.addPass(llvm::InferAlignmentPass());
+    if (options.gpu && !options.device) {
+      last.addPass(llvm::LoopSimplifyPass());
+      last.addPass(UnrollStrides());
+      last.addPass(llvm::SimplifyCFGPass());
+      last.addPass(llvm::EarlyCSEPass());
+      last.addPass(GatherLoads());
+    }
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(last)));
   }
   passes.run(*module, modules);
