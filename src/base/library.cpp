@@ -2,10 +2,15 @@
 #include "base/library.hpp"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 
 #include "base/diag_of.hpp"
@@ -23,7 +28,31 @@ Folders& folders() {
   return instance;
 }
 
+// Whether the end of a file is missing that its segments reach beyond: the loader would find out by a fault.
+bool is_cut_short(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  ElfW(Ehdr) head{};
+  ElfW(Phdr) segment{};
+  if (!file.read(reinterpret_cast<char*>(&head), sizeof head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+      head.e_phentsize != sizeof segment)
+    return false;  // no library, as the loader says
+  std::error_code failed;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, failed);
+  if (failed) return false;
+  file.seekg(static_cast<std::streamoff>(head.e_phoff));
+  for (unsigned i = 0; i < head.e_phnum; ++i) {
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return true;
+    if (segment.p_type == PT_LOAD && (segment.p_offset > bytes || segment.p_filesz > bytes - segment.p_offset))
+      return true;
+  }
+  return false;
+}
+
 void* load(const std::string& file, std::string& reason) {
+  if (file.find('/') != std::string::npos && is_cut_short(file)) {
+    reason = file + ": the file is cut short";
+    return nullptr;
+  }
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
   const char* text = dlerror();

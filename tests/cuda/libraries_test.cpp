@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -117,6 +118,14 @@ TEST_F(CudaLibraries, NoLibrary) {
                       "\x7f"
                       "ELF"),
                  "head.so");
+}
+
+TEST_F(CudaLibraries, CutShort) {
+  std::ifstream in(STAND_IN_DRIVER, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  ASSERT_GT(whole.size(), 4096U);
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{1000}, whole.size() / 4, whole.size() / 2})
+    expect_refused(file("cut.so", whole.substr(0, bytes)), "cut.so");
 }
 
 TEST_F(CudaLibraries, AnotherLibrary) { expect_refused("libm.so.6", "libm.so.6 has no entry point"); }

@@ -13,7 +13,6 @@ struct CommHandle;    // ncclComm_t points at one
 using Outcome = int;  // ncclResult_t
 
 #define WARPLOOM_NCCL_ENTRIES(WL_ENTRY)                                                                          \
-  WL_ENTRY(version, "ncclGetVersion", (int*))                                                                    \
   WL_ENTRY(unique_id, "ncclGetUniqueId", (CommunicatorId*))                                                      \
   WL_ENTRY(init_rank, "ncclCommInitRank", (CommHandle**, int, CommunicatorId, int))                              \
   WL_ENTRY(init_all, "ncclCommInitAll", (CommHandle**, int, const int*))                                         \
@@ -53,7 +52,7 @@ Result<Nccl> load() {
   auto library = Library::open({"WARPLOOM_NCCL",
                                 {"libnccl.so.2"},
                                 "NCCL",
-                                "install NCCL 2.10 or later, for instance with pip install nvidia-nccl-cu13, or name "
+                                "install NCCL 2.13 or later, for instance with pip install nvidia-nccl-cu13, or name "
                                 "the file in WARPLOOM_NCCL"});
   if (!library) return std::move(library.error());
   Nccl nccl;

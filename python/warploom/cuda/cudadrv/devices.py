@@ -6,7 +6,7 @@ import functools
 import threading
 from typing import Any, Callable, Iterator, List, Optional, TypeVar
 
-from .driver import Context, Device, driver
+from .driver import Context, Device, driver, first_device
 
 F = TypeVar("F", bound=Callable)
 
@@ -94,7 +94,7 @@ def _switch(device: Device, nested: bool) -> Context:
 def get_context(devnum: Optional[int] = None) -> Context:
     """The calling thread's current context; with ``devnum``, that device's, which becomes the current one.
 
-    Without a context the first device's primary one becomes current. Raises RuntimeError for a context that is not a
+    Without a context the primary one of ``first_device()`` becomes current. Raises RuntimeError for a context that is not a
     device's primary one, and when the device would change inside a function decorated with ``require_context``.
     """
     if devnum is None and not driver._forked:
@@ -105,7 +105,7 @@ def get_context(devnum: Optional[int] = None) -> Context:
     driver.ensure_initialized()
     handle = driver.current_handle()
     if handle is None:
-        return _switch(driver.get_device(0 if devnum is None else devnum), nested=False)
+        return _switch(driver.get_device(first_device() if devnum is None else devnum), nested=False)
     context = driver.primary_context(handle)
     if context is None:
         raise RuntimeError("Numba cannot operate on non-primary CUDA context %x" % handle)

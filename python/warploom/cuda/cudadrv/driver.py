@@ -197,6 +197,7 @@ class Driver:
                 if getattr(config, "DISABLE_CUDA", False):
                     raise CudaSupportError(_DISABLED)
                 self.cuInit(0)
+                count = _device_count()
             except CudaAPIError as error:
                 self.initialization_error = "%s (%s)" % (error.msg, error.code)
                 raise CudaSupportError("Error at driver init: %s" % self.initialization_error) from error
@@ -204,7 +205,7 @@ class Driver:
                 self.initialization_error = error.msg
                 raise CudaSupportError("Error at driver init: \n%s:" % error.msg) from None
             self.pid = os.getpid()
-            self._devices = [Device(number) for number in range(_device_count())]
+            self._devices = [Device(number) for number in range(count)]
 
     @property
     def is_available(self) -> bool:
@@ -397,11 +398,23 @@ def on_gpus() -> bool:
     return _core.Device.default_name() != "cpu"
 
 
+def first_device() -> int:
+    """The device of threads that ask for none: the first, or the one that WARPLOOM_DEVICE names (cuda:1)."""
+    name = _core.Device.default_name()
+    return int(name[len("cuda:"):]) if name.startswith("cuda:") else 0
+
+
 def _device_count() -> int:
     """The GPUs, or on the CPU WARPLOOM_DEVICES (default 1), of which CUDA_VISIBLE_DEVICES shows the listed ones up to
-    the first unknown."""
+    the first unknown. CudaSupportError when WARPLOOM_DEVICE names a device that is not there."""
     if on_gpus():
-        return len(_core.Device.names()) - 1
+        names = _core.Device.names()
+        if len(names) == 1 or _core.Device.default_name() not in [*names, "cuda"]:
+            try:
+                _core.Device.open("")
+            except _core.Error as error:
+                raise CudaSupportError(str(error)) from error
+        return len(names) - 1
     count = int(os.environ.get("WARPLOOM_DEVICES", "1"))
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
