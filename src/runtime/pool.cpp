@@ -12,6 +12,7 @@ constexpr std::uint64_t kSegment = 2ULL << 20;
 constexpr std::uint64_t kLarge = 1ULL << 20;  // blocks from here on are segments of their own
 constexpr std::size_t kRecent = 32;
 constexpr std::size_t kSearched = 64;
+constexpr std::size_t kMarked = 32;
 
 std::uint64_t rounded(std::size_t bytes) {
   return bytes > ~std::uint64_t{0} - kGranule ? ~std::uint64_t{0} : (bytes + kGranule - 1) / kGranule * kGranule;
@@ -47,10 +48,18 @@ bool Dependencies::has(const std::shared_ptr<Stream>& stream, const Ticket& work
 
 // ---- Pool ----
 
-bool Pool::ordered(const Waiting& waiting, const std::shared_ptr<Stream>* stream) const {
+bool Pool::done(const Ticket& ticket) {
+  if (ticket.mark || !ticket.stream || !ticket.stream->has_queue()) return ticket.done();
+  if (ticket.stream->known_done(ticket.position)) return true;
+  if (std::find(asked_.begin(), asked_.end(), ticket.stream.get()) != asked_.end()) return false;
+  asked_.push_back(ticket.stream.get());
+  return ticket.done();
+}
+
+bool Pool::ordered(const Waiting& waiting, const std::shared_ptr<Stream>* stream) {
   return std::all_of(waiting.after.begin(), waiting.after.end(), [&](const Ticket& ticket) {
     if (stream != nullptr && ticket.stream == *stream) return true;
-    if (policy_.opportunistic && ticket.done()) return true;
+    if (policy_.opportunistic && done(ticket)) return true;
     return stream != nullptr && policy_.follow_events && known_.has(*stream, ticket);
   });
 }
@@ -144,8 +153,9 @@ void Pool::join_recent() {
 // Moves what may be used by anyone out of the waiting list.
 void Pool::settle(bool all) {
   if (!all && !policy_.opportunistic) return;
+  if (all) asked_.clear();
   std::erase_if(waiting_, [&](const Waiting& waiting) {
-    if (!std::all_of(waiting.after.begin(), waiting.after.end(), [](const Ticket& t) { return t.done(); }))
+    if (!std::all_of(waiting.after.begin(), waiting.after.end(), [&](const Ticket& t) { return done(t); }))
       return false;
     add_hole(waiting.block);
     return true;
@@ -185,6 +195,7 @@ Result<void*> Pool::allocate(std::size_t bytes, const std::shared_ptr<Stream>* s
                              std::vector<Ticket>& after) {
   const std::uint64_t need = rounded(bytes);
   const std::lock_guard lock(mutex_);
+  asked_.clear();
   Block block{};
   bool found = take_recent(need, block);
   if (!found && !waiting_.empty()) found = take_waiting(need, need, stream, block);
@@ -218,6 +229,10 @@ bool Pool::release(void* address, std::vector<Ticket> after) {
   device_.unmark(address);
   if (!after.empty()) {
     waiting_.push_back({block, std::move(after)});
+    // On a queue that is never idle, events are what tells how far it has come.
+    if (waiting_.size() % kMarked == 0)
+      for (const Ticket& ticket : waiting_.back().after)
+        if (ticket.stream && ticket.stream->has_queue()) ticket.stream->mark_end();
   } else {
     if (recent_.size() == kRecent) join_recent();
     recent_.push_back(block);

@@ -88,7 +88,9 @@ class Pool {
     std::vector<Ticket> after;
   };
   // All of these need the lock.
-  bool ordered(const Waiting& waiting, const std::shared_ptr<Stream>* stream) const;
+  // Asks the queue of a stream once until asked_ is cleared: the driver takes longer than all of the rest.
+  bool done(const Ticket& ticket);
+  bool ordered(const Waiting& waiting, const std::shared_ptr<Stream>* stream);
   bool take_recent(std::uint64_t need, Block& out);
   bool take_waiting(std::uint64_t need, std::uint64_t most, const std::shared_ptr<Stream>* stream, Block& out);
   bool take_hole(std::uint64_t need, Block& out);
@@ -110,6 +112,7 @@ class Pool {
   std::map<Address, std::uint64_t> holes_;           // free and joined
   std::set<std::pair<std::uint64_t, Address>> by_size_;
   std::vector<Waiting> waiting_;               // freed in the order of streams that are not there yet
+  std::vector<const Stream*> asked_;           // see done()
   std::map<Address, std::uint64_t> segments_;  // start -> length
   std::atomic<bool> freed_{false};             // since the last time that synchronized() looked
 };

@@ -74,9 +74,18 @@ class Stream {
   std::uint64_t known_end() { return lent_.load(std::memory_order_relaxed) ? end() : tail(); }
   void lend() { lent_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool done(std::uint64_t position) const {
-    return completed_.load(std::memory_order_acquire) >= position || (queue_ && queue_reached(position));
+    return known_done(position) || (queue_ && queue_reached(position));
+  }
+  // Of what somebody has found done: asks no queue.
+  [[nodiscard]] bool known_done(std::uint64_t position) const {
+    return completed_.load(std::memory_order_acquire) >= position;
   }
   void wait(std::uint64_t position);
+  // Lets done() tell whether the queue has come this far while later work keeps it busy. Another library may be
+  // capturing a stream whose handle it has.
+  void mark_end() {
+    if (!lent_.load(std::memory_order_relaxed)) (void)mark_for(tail());
+  }
 
   // Fills the next place and gives its position; 0 when the stream is closed. With `wake` false the caller promises to
   // wait for it, and no worker is woken.

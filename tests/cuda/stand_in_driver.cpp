@@ -21,12 +21,16 @@ namespace {
 using namespace warploom;
 namespace cuda = warploom::device::cuda;
 
+struct World;
+
 struct Function {
   Kernel kernel;
   std::vector<Parameter> parameters;
+  World* home;
 };
 struct LoadedModule {
   Module module;
+  World* home;
   std::map<std::string, std::unique_ptr<Function>> functions;
 };
 
@@ -101,6 +105,9 @@ Stream of(Stream* stream) {
   if (reinterpret_cast<std::uintptr_t>(stream) == 2) return world().device.per_thread_stream();
   return reinterpret_cast<std::uintptr_t>(stream) <= 1 ? world().device.default_stream() : *stream;
 }
+
+// A kernel runs in its own context only, which must be the thread's.
+int outside(const Function& f) { return current == nullptr ? 201 : current != f.home ? 400 : 0; }
 
 void launch(Function& f, const LaunchConfig& config, void** parameters) {
   std::vector<Argument> arguments;
@@ -190,35 +197,72 @@ Texture texture_of(const cuda::ResourceSetup& r, const cuda::SamplerSetup& s) {
   return Texture(*reinterpret_cast<const Texels*>(r.of.array)->array, o);
 }
 
+// Calls of entry points, by name.
+struct Calls {
+  std::mutex mutex;
+  std::map<std::string, unsigned> counts;
+};
+Calls& calls() {
+  static auto& all = *new Calls;
+  return all;
+}
+void note_call(const char* name) {
+  const std::lock_guard lock(calls().mutex);
+  ++calls().counts[name];
+}
+
 }  // namespace
 
 extern "C" {
 
 #define ENTRY [[gnu::visibility("default")]] int
+#define COUNTED note_call(__func__)
+#define ENTERED \
+  COUNTED;      \
+  if (const int status = failure(); status != 0) return status
 
 ENTRY stand_in_fail(int status) { return failure().exchange(status); }
-ENTRY cuInit(unsigned) { return failure(); }
+// "name count" in lines, of the calls since the last time it was asked.
+[[gnu::visibility("default")]] const char* stand_in_calls() {
+  thread_local std::string text;
+  text.clear();
+  const std::lock_guard lock(calls().mutex);
+  for (const auto& [name, number] : calls().counts) text += name + " " + std::to_string(number) + "\n";
+  calls().counts.clear();
+  return text.c_str();
+}
+
+ENTRY cuInit(unsigned) {
+  ENTERED;
+  return 0;
+}
 ENTRY cuDriverGetVersion(int* version) {
+  COUNTED;
   *version = 13000;
   return 0;
 }
 ENTRY cuDeviceGetCount(int* count) {
+  COUNTED;
   *count = kDevices;
   return 0;
 }
 ENTRY cuDeviceGet(int* device, int number) {
+  COUNTED;
   *device = number;
   return number >= 0 && number < kDevices ? 0 : 101;
 }
 ENTRY cuDeviceGetName(char* name, int bytes, int) {
+  COUNTED;
   std::strncpy(name, "stand-in", static_cast<std::size_t>(bytes));
   return 0;
 }
 ENTRY cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+  COUNTED;
   *bytes = world().device.properties().total_memory;
   return 0;
 }
 ENTRY cuDeviceGetAttribute(int* value, int which, int) {
+  COUNTED;
   const DeviceProperties p = world().device.properties();
   switch (which) {
     case 1: *value = static_cast<int>(p.max_threads_per_block); break;
@@ -245,12 +289,16 @@ ENTRY cuDeviceGetAttribute(int* value, int which, int) {
   return 0;
 }
 ENTRY cuDevicePrimaryCtxRetain(void** context, int number) {
-  if (const int status = failure(); status != 0) return status;
+  ENTERED;
   *context = &world_of(number);
   return 0;
 }
-ENTRY cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+ENTRY cuDevicePrimaryCtxRelease_v2(int) {
+  COUNTED;
+  return 0;
+}
 ENTRY cuDevicePrimaryCtxReset_v2(int number) {
+  COUNTED;
   return answer([number] {
     World& w = world_of(number);
     w.device.reset();
@@ -266,24 +314,27 @@ ENTRY cuDevicePrimaryCtxReset_v2(int number) {
   });
 }
 ENTRY cuCtxSetCurrent(void* context) {
-  if (const int status = failure(); status != 0) return status;
+  ENTERED;
   current = static_cast<World*>(context);
   return 0;
 }
 ENTRY cuCtxGetCurrent(void** context) {
+  COUNTED;
   *context = current;
   return 0;
 }
 ENTRY cuCtxSynchronize() {
+  COUNTED;
   return answer([] { return world().device.synchronize(), 0; });
 }
 ENTRY cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* keys, void** values) {
+  COUNTED;
   return answer([&] {
     const std::string text = static_cast<const char*>(image);
     if (number_after(text, ".version ") > 9.0) return 222;
     if (number_after(text, ".target sm_") > 90) return 218;  // as driver 580 does
     try {
-      *out = new LoadedModule{world().device.load_ptx(static_cast<const char*>(image), "image"), {}};
+      *out = new LoadedModule{world().device.load_ptx(static_cast<const char*>(image), "image"), &world(), {}};
       const std::lock_guard lock(world().mutex);
       world().modules.insert(*out);
     } catch (const Error& error) {
@@ -295,7 +346,7 @@ ENTRY cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* key
   });
 }
 ENTRY cuModuleUnload(void* module) {
-  if (const int status = failure(); status != 0) return status;
+  ENTERED;
   {
     const std::lock_guard lock(world().mutex);
     world().modules.erase(module);
@@ -304,18 +355,20 @@ ENTRY cuModuleUnload(void* module) {
   return 0;
 }
 ENTRY cuModuleGetFunction(void** out, void* module, const char* name) {
+  COUNTED;
   return answer([&] {
     auto& loaded = *static_cast<LoadedModule*>(module);
     auto& slot = loaded.functions[name];
     if (!slot) {
       const Kernel kernel = loaded.module.kernel(name);
-      slot = std::make_unique<Function>(Function{kernel, kernel.parameters()});
+      slot = std::make_unique<Function>(Function{kernel, kernel.parameters(), loaded.home});
     }
     *out = slot.get();
     return 0;
   });
 }
 ENTRY cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* bytes, void* module, const char* name) {
+  COUNTED;
   return answer([&] {
     const auto global = static_cast<LoadedModule*>(module)->module.global<std::byte>(name);
     *address = reinterpret_cast<std::uint64_t>(global.data());
@@ -324,14 +377,17 @@ ENTRY cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* bytes, void* mod
   });
 }
 ENTRY cuLinkCreate_v2(unsigned, int*, void**, void** link) {
+  COUNTED;
   *link = new std::vector<std::string>;
   return 0;
 }
 ENTRY cuLinkAddData_v2(void* link, int, void* data, std::size_t, const char*, unsigned, int*, void**) {
+  COUNTED;
   static_cast<std::vector<std::string>*>(link)->emplace_back(static_cast<const char*>(data));
   return 0;
 }
 ENTRY cuLinkComplete(void* link, void** image, std::size_t* bytes) {
+  COUNTED;
   // One text is its own link; more would need what the CPU device does with texts apart.
   const auto& texts = *static_cast<std::vector<std::string>*>(link);
   if (texts.size() != 1) return 801;
@@ -341,10 +397,12 @@ ENTRY cuLinkComplete(void* link, void** image, std::size_t* bytes) {
   return 0;
 }
 ENTRY cuLinkDestroy(void* link) {
+  COUNTED;
   delete static_cast<std::vector<std::string>*>(link);
   return 0;
 }
 ENTRY cuFuncGetAttribute(int* value, int which, void* function) {
+  COUNTED;
   return answer([&] {
     const KernelAttributes a = static_cast<Function*>(function)->kernel.attributes();
     *value = static_cast<int>(which == 1   ? a.static_shared_bytes
@@ -355,23 +413,33 @@ ENTRY cuFuncGetAttribute(int* value, int which, void* function) {
     return 0;
   });
 }
-ENTRY cuFuncSetAttribute(void*, int, int) { return 0; }
+ENTRY cuFuncSetAttribute(void*, int, int) {
+  COUNTED;
+  return 0;
+}
 ENTRY cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                      unsigned shared, Stream* stream, void** parameters, void**) {
+  COUNTED;
   return answer([&] {
+    auto& f = *static_cast<Function*>(function);
+    if (const int status = outside(f); status != 0) return status;
     const LaunchConfig config{
         .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = shared, .stream = of(stream)};
-    launch(*static_cast<Function*>(function), config, parameters);
+    launch(f, config, parameters);
     return 0;
   });
 }
 ENTRY cuLaunchKernelEx(const Settings* s, void* function, void** parameters, void**) {
+  COUNTED;
   return answer([&] {
-    launch(*static_cast<Function*>(function), config_of(*s), parameters);
+    auto& f = *static_cast<Function*>(function);
+    if (const int status = outside(f); status != 0) return status;
+    launch(f, config_of(*s), parameters);
     return 0;
   });
 }
 ENTRY cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
+  COUNTED;
   return answer([&] {
     DeviceArray<std::byte> array(world().device, bytes);
     *address = reinterpret_cast<std::uint64_t>(array.data());
@@ -381,13 +449,13 @@ ENTRY cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   });
 }
 ENTRY cuMemFree_v2(std::uint64_t address) {
-  if (const int status = failure(); status != 0) return status;
+  ENTERED;
   const std::lock_guard lock(world().mutex);
   return world().memory.erase(address) + world().managed.erase(address) == 1 ? 0 : 1;
 }
 // CU_POINTER_ATTRIBUTE_MEMORY_TYPE (1: host, 2: device), _IS_MANAGED and _DEVICE_ORDINAL.
 ENTRY cuPointerGetAttribute(void* value, int which, std::uint64_t address) {
-  if (const int status = failure(); status != 0) return status;
+  ENTERED;
   const auto inside = [address](std::uint64_t start, std::size_t bytes) {
     return address >= start && address < start + bytes;
   };
@@ -406,6 +474,7 @@ ENTRY cuPointerGetAttribute(void* value, int which, std::uint64_t address) {
   return 1;
 }
 ENTRY cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  COUNTED;
   return answer([&] {
     *free = world().device.free_memory();
     *total = world().device.properties().total_memory;
@@ -413,6 +482,7 @@ ENTRY cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   });
 }
 ENTRY cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned) {
+  COUNTED;
   return answer([&] {
     HostRegistration made(world().device, address, bytes);
     const std::lock_guard lock(world().mutex);
@@ -421,24 +491,31 @@ ENTRY cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned) {
   });
 }
 ENTRY cuMemHostUnregister(void* address) {
+  COUNTED;
   const std::lock_guard lock(world().mutex);
   const bool was = world().registered.erase(address) == 1;
   if (const int status = failure(); status != 0) return status;  // the context has taken the registration with it
   return was ? 0 : 713;
 }
 ENTRY cuMemcpyAsync(std::uint64_t to, std::uint64_t from, std::size_t bytes, Stream* stream) {
+  COUNTED;
+  if (current == nullptr) return 201;
   return answer([&] { return copy(of(stream), address_of(to), address_of(from), bytes), 0; });
 }
 ENTRY cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t count, Stream* stream) {
+  COUNTED;
   return answer([&] { return fill(of(stream), address_of(to), &value, 1, count), 0; });
 }
 ENTRY cuMemsetD16Async(std::uint64_t to, unsigned short value, std::size_t count, Stream* stream) {
+  COUNTED;
   return answer([&] { return fill(of(stream), address_of(to), &value, 2, count), 0; });
 }
 ENTRY cuMemsetD32Async(std::uint64_t to, unsigned value, std::size_t count, Stream* stream) {
+  COUNTED;
   return answer([&] { return fill(of(stream), address_of(to), &value, 4, count), 0; });
 }
 ENTRY cuStreamCreateWithPriority(Stream** stream, unsigned flags, int priority) {
+  COUNTED;
   return answer([&] {
     *stream = new Stream(world().device, {.blocking = flags != 1, .priority = priority});
     const std::lock_guard lock(world().mutex);
@@ -447,57 +524,68 @@ ENTRY cuStreamCreateWithPriority(Stream** stream, unsigned flags, int priority) 
   });
 }
 ENTRY cuStreamGetCtx(Stream* stream, void** context) {
+  COUNTED;
   const std::lock_guard lock(world().mutex);
   if (world().streams.count(stream) == 0) return 400;
   *context = current;
   return 0;
 }
 ENTRY cuStreamQuery(Stream* stream) {
+  COUNTED;
   return answer([&] { return of(stream).query() ? 0 : 600; });
 }
 ENTRY cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
+  COUNTED;
   return answer([&] { return of(stream).wait(*event), 0; });
 }
 ENTRY cuLaunchHostFunc(Stream* stream, void (*function)(void*), void* data) {
+  COUNTED;
   return answer([&] { return of(stream).host_function([=] { function(data); }), 0; });
 }
 ENTRY cuEventCreate(Event** event, unsigned) {
+  COUNTED;
   return answer([&] {
     *event = new Event(world().device);
     return 0;
   });
 }
 ENTRY cuEventDestroy_v2(Event* event) {
-  if (const int status = failure(); status != 0) return status;
+  ENTERED;
   delete event;
   return 0;
 }
 ENTRY cuEventRecord(Event* event, Stream* stream) {
+  COUNTED;
   return answer([&] { return event->record(of(stream)), 0; });
 }
 ENTRY cuEventQuery(Event* event) {
+  COUNTED;
   return answer([&] { return event->query() ? 0 : 600; });
 }
 ENTRY cuEventSynchronize(Event* event) {
+  COUNTED;
   return answer([&] { return event->synchronize(), 0; });
 }
 ENTRY cuEventElapsedTime(float* ms, Event* start, Event* end) {
+  COUNTED;
   return answer([&] {
     *ms = static_cast<float>(Event::elapsed_ms(*start, *end));
     return 0;
   });
 }
 ENTRY cuStreamDestroy_v2(Stream* stream) {
-  if (const int status = failure(); status != 0) return status;
+  ENTERED;
   const std::lock_guard lock(world().mutex);
   if (world().streams.erase(stream) == 0) return 400;
   delete stream;
   return 0;
 }
 ENTRY cuStreamSynchronize(Stream* stream) {
+  COUNTED;
   return answer([&] { return of(stream).synchronize(), 0; });
 }
 ENTRY cuMemAllocManaged(std::uint64_t* address, std::size_t bytes, unsigned flags) {
+  COUNTED;
   return answer([&] {
     if (flags != 1 && flags != 2) return 1;
     ManagedMemory memory(world().device, bytes);
@@ -508,6 +596,7 @@ ENTRY cuMemAllocManaged(std::uint64_t* address, std::size_t bytes, unsigned flag
   });
 }
 ENTRY cuMemAdvise(std::uint64_t address, std::size_t bytes, int advice, int device) {
+  COUNTED;
   return answer([&] {
     std::size_t offset = 0;
     const ManagedMemory* memory = managed_at(address, offset);
@@ -517,6 +606,7 @@ ENTRY cuMemAdvise(std::uint64_t address, std::size_t bytes, int advice, int devi
   });
 }
 ENTRY cuMemPrefetchAsync(std::uint64_t address, std::size_t bytes, int device, Stream* stream) {
+  COUNTED;
   return answer([&] {
     std::size_t offset = 0;
     const ManagedMemory* memory = managed_at(address, offset);
@@ -526,6 +616,7 @@ ENTRY cuMemPrefetchAsync(std::uint64_t address, std::size_t bytes, int device, S
   });
 }
 ENTRY cuStreamAttachMemAsync(Stream* stream, std::uint64_t address, std::size_t bytes, unsigned flags) {
+  COUNTED;
   return answer([&] {
     std::size_t offset = 0;
     const ManagedMemory* memory = managed_at(address, offset);
@@ -535,33 +626,40 @@ ENTRY cuStreamAttachMemAsync(Stream* stream, std::uint64_t address, std::size_t 
   });
 }
 ENTRY cuDeviceCanAccessPeer(int* possible, int device, int peer) {
+  COUNTED;
   *possible = device != peer ? 1 : 0;
   return 0;
 }
 ENTRY cuCtxEnablePeerAccess(World* peer, unsigned) {
+  COUNTED;
   return answer([&] { return world().device.enable_peer_access(peer->device), 0; });
 }
 ENTRY cuCtxDisablePeerAccess(World* peer) {
+  COUNTED;
   return answer([&] { return world().device.disable_peer_access(peer->device), 0; });
 }
 ENTRY cuMemcpyPeerAsync(std::uint64_t to, World* receiver, std::uint64_t from, World* sender, std::size_t bytes,
                         Stream* stream) {
+  COUNTED;
   return answer([&] {
     copy_peer(of(stream), receiver->device, address_of(to), sender->device, address_of(from), bytes);
     return 0;
   });
 }
 ENTRY cuArray3DCreate_v2(Texels** out, const cuda::ArrayShape* shape) {
+  COUNTED;
   return answer([&] {
     *out = new Texels{std::make_shared<TexelArray>(array_of(*shape, 1)), 0, {}};
     return 0;
   });
 }
 ENTRY cuArrayDestroy(Texels* texels) {
+  COUNTED;
   delete texels;
   return 0;
 }
 ENTRY cuMipmappedArrayCreate(Texels** out, const cuda::ArrayShape* shape, unsigned levels) {
+  COUNTED;
   return answer([&] {
     auto made = std::make_unique<Texels>();
     made->array = std::make_shared<TexelArray>(array_of(*shape, levels));
@@ -571,15 +669,18 @@ ENTRY cuMipmappedArrayCreate(Texels** out, const cuda::ArrayShape* shape, unsign
   });
 }
 ENTRY cuMipmappedArrayGetLevel(Texels** out, Texels* pyramid, unsigned level) {
+  COUNTED;
   if (level >= pyramid->levels.size()) return 1;
   *out = pyramid->levels[level].get();
   return 0;
 }
 ENTRY cuMipmappedArrayDestroy(Texels* pyramid) {
+  COUNTED;
   delete pyramid;
   return 0;
 }
 ENTRY cuMemcpy3DAsync_v2(const cuda::BoxCopy* c, Stream* stream) {
+  COUNTED;
   return answer([&] {
     constexpr int kHost = 1, kArray = 3;
     const bool to_array = c->to.kind == kArray;
@@ -600,6 +701,7 @@ ENTRY cuMemcpy3DAsync_v2(const cuda::BoxCopy* c, Stream* stream) {
   });
 }
 ENTRY cuTexObjectCreate(std::uint64_t* handle, const cuda::ResourceSetup* r, const cuda::SamplerSetup* s, const void*) {
+  COUNTED;
   return answer([&] {
     Texture made = texture_of(*r, *s);
     *handle = made.handle();
@@ -609,10 +711,12 @@ ENTRY cuTexObjectCreate(std::uint64_t* handle, const cuda::ResourceSetup* r, con
   });
 }
 ENTRY cuTexObjectDestroy(std::uint64_t handle) {
+  COUNTED;
   const std::lock_guard lock(world().mutex);
   return world().textures.erase(handle) == 1 ? 0 : 400;
 }
 ENTRY cuSurfObjectCreate(std::uint64_t* handle, const cuda::ResourceSetup* r) {
+  COUNTED;
   return answer([&] {
     if (r->kind != cuda::ResourceKind::array) return 1;
     const Texels& texels = *reinterpret_cast<const Texels*>(r->of.array);
@@ -624,16 +728,19 @@ ENTRY cuSurfObjectCreate(std::uint64_t* handle, const cuda::ResourceSetup* r) {
   });
 }
 ENTRY cuSurfObjectDestroy(std::uint64_t handle) {
+  COUNTED;
   const std::lock_guard lock(world().mutex);
   return world().surfaces.erase(handle) == 1 ? 0 : 400;
 }
 ENTRY cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* f, int threads, std::size_t shared) {
+  COUNTED;
   return answer([&] {
     *blocks = static_cast<int>(f->kernel.max_active_blocks({threads}, static_cast<std::uint32_t>(shared)));
     return 0;
   });
 }
 ENTRY cuOccupancyMaxActiveClusters(int* clusters, Function* f, const Settings* s) {
+  COUNTED;
   return answer([&] {
     *clusters = static_cast<int>(f->kernel.max_active_clusters(config_of(*s)));
     return 0;
@@ -641,6 +748,7 @@ ENTRY cuOccupancyMaxActiveClusters(int* clusters, Function* f, const Settings* s
 }
 ENTRY cuOccupancyMaxPotentialBlockSize(int* grid, int* block, Function* f, std::size_t (*shared_of)(int),
                                        std::size_t shared, int limit) {
+  COUNTED;
   return answer([&] {
     const auto shared_bytes = [&](unsigned size) {
       return shared_of != nullptr ? shared_of(static_cast<int>(size)) : shared;
@@ -652,10 +760,12 @@ ENTRY cuOccupancyMaxPotentialBlockSize(int* grid, int* block, Function* f, std::
   });
 }
 ENTRY cuGetErrorName(int status, const char** name) {
+  COUNTED;
   *name = status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
   return 0;
 }
 ENTRY cuGetErrorString(int, const char** text) {
+  COUNTED;
   *text = "as the stand-in says";
   return 0;
 }

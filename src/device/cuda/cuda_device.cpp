@@ -119,6 +119,8 @@ CudaDevice::CudaDevice(const Driver& driver, DeviceNumber number, isa::GpuProfil
 CudaDevice::~CudaDevice() {
   math_.forget();
   own_.reset();
+  for (EventHandle* event : spare_events_.take_all())
+    if (enter()) (void)driver_.event_destroy(event);
   if (context_ != nullptr && !lost_) (void)driver_.release_context(number_);
 }
 
@@ -135,15 +137,18 @@ int CudaDevice::attribute(DeviceAttribute which) const {
   return value;
 }
 
+Result<void> CudaDevice::usable() const {
+  if (!lost_.load(std::memory_order_acquire)) return {};
+  Diag d;
+  d.id = ErrorId::invalid_context;
+  d.what = "the GPU's context was lost to an earlier error";
+  d.where = fmt::format("cuda:{} ({})", number_, profile_.title);
+  d.remedy = "start the process again: CUDA lets no process use a GPU after such an error";
+  return d;
+}
+
 Result<void> CudaDevice::enter() const {
-  if (lost_.load(std::memory_order_acquire)) {
-    Diag d;
-    d.id = ErrorId::invalid_context;
-    d.what = "the GPU's context was lost to an earlier error";
-    d.where = fmt::format("cuda:{} ({})", number_, profile_.title);
-    d.remedy = "start the process again: CUDA lets no process use a GPU after such an error";
-    return d;
-  }
+  WL_TRY(usable());
   ContextHandle* current = nullptr;
   if (driver_.get_context(&current) == 0 && current == context_) return {};
   return checked(driver_.set_context(context_), "the GPU's context cannot be used");
@@ -242,26 +247,30 @@ Result<void> CudaDevice::enqueue(const CudaKernel& kernel, const Launch& launch,
     parameters.push_back(const_cast<std::byte*>(launch.params.data()) + p.offset);
   const auto& g = launch.grid;
   const auto& b = launch.block;
-  Status status = 0;
-  if (!launch.cooperative && launch.cluster[0] == 0) {
-    status = driver_.launch(kernel.handle(), g[0], g[1], g[2], b[0], b[1], b[2], launch.shared_bytes, stream,
+  const auto call = [&] {
+    if (!launch.cooperative && launch.cluster[0] == 0)
+      return driver_.launch(kernel.handle(), g[0], g[1], g[2], b[0], b[1], b[2], launch.shared_bytes, stream,
                             parameters.data(), nullptr);
-  } else {
     const FullSettings full(launch, stream);
-    status = driver_.launch_with(&full.settings, kernel.handle(), parameters.data(), nullptr);
-  }
+    return driver_.launch_with(&full.settings, kernel.handle(), parameters.data(), nullptr);
+  };
+  auto given = inside(call);
+  if (!given) return std::move(given.error());
+  const Status status = *given;
   if (status == 0) return {};
   return driver_error(driver_, status, "the launch of kernel " + kernel.name());
 }
 
 Result<void> CudaDevice::run_checked(Kernel& kernel_, const Launch& launch) {
   auto& kernel = static_cast<CudaKernel&>(kernel_);
-  WL_TRY(enter());
   CudaQueue& queue = here();
   queue.launched({&kernel.lasting_name(), launch.site});
   const auto log = launch_log();
   if (log == nullptr) {
-    if (gpu_times_ != nullptr) return measure(kernel, launch, queue, *gpu_times_);
+    if (gpu_times_ != nullptr) {
+      WL_TRY(enter());
+      return measure(kernel, launch, queue, *gpu_times_);
+    }
     WL_TRY(enqueue(kernel, launch, queue.handle()));
     return finish(queue);
   }

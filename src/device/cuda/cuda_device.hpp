@@ -51,8 +51,9 @@ class CudaKernel final : public Kernel {
   const std::string& lasting_name_;
   std::vector<ParamInfo> params_;
   std::mutex mutex_;
-  std::optional<std::uint32_t> fixed_shared_;
-  std::uint32_t allowed_shared_ = 0;
+  // -1 until the driver was asked.
+  std::atomic<std::int64_t> fixed_shared_{-1};
+  std::atomic<std::uint32_t> allowed_shared_{0};
 };
 
 class CudaModule final : public Module {
@@ -154,6 +155,32 @@ class CudaDevice final : public Device {
   [[nodiscard]] unsigned generation() const { return generation_.load(std::memory_order_acquire); }
   // Makes the context that of the calling thread.
   Result<void> enter() const;
+  // The status of a call that needs the context to be the thread's and does nothing where it is not: asking first would
+  // be a second call of the driver.
+  template <class Call>
+  Result<Status> inside(Call&& call) const {
+    constexpr Status kNoContext = 201, kAnotherContext = 400;
+    WL_TRY(usable());
+    const Status status = call();
+    if (status != kNoContext && status != kAnotherContext) return status;
+    WL_TRY(enter());
+    return call();
+  }
+  // The same for a call on a stream that the driver takes in any context; the default ones, CU_STREAM_LEGACY and
+  // CU_STREAM_PER_THREAD, are those of the thread's.
+  template <class Call>
+  Result<Status> inside(StreamHandle* stream, Call&& call) const {
+    constexpr std::uintptr_t kPerThread = 2;
+    if (reinterpret_cast<std::uintptr_t>(stream) <= kPerThread) WL_TRY(enter());
+    return inside(std::forward<Call>(call));
+  }
+  template <class Call>
+  Result<void> checked_inside(StreamHandle* stream, std::string_view what, Call&& call) const {
+    auto status = inside(stream, std::forward<Call>(call));
+    if (!status) return std::move(status.error());
+    return checked(*status, what);
+  }
+  [[nodiscard]] SpareEvents& spare_events() const { return spare_events_; }
   Result<void> checked(Status status, std::string_view what) const;
   [[nodiscard]] int attribute(DeviceAttribute which) const;
   // The thread's current queue, else the device's own.
@@ -173,6 +200,7 @@ class CudaDevice final : public Device {
     ArrayHandle* array = nullptr;
     MipmapHandle* mipmap = nullptr;
   };
+  Result<void> usable() const;
   static std::string named(std::uintptr_t address, const Allocation& block);
   [[nodiscard]] Diag no_memory(Status status, std::size_t bytes) const;
   Result<void*> take(std::size_t bytes);
@@ -190,6 +218,7 @@ class CudaDevice final : public Device {
   const DeviceNumber number_;
   isa::GpuProfile profile_;
   ContextHandle* context_ = nullptr;
+  mutable SpareEvents spare_events_;
   std::unique_ptr<CudaQueue> own_;  // of work that is given no queue
   std::atomic<unsigned> generation_{1};
   std::atomic<bool> kept_{false};

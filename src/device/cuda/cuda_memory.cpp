@@ -156,9 +156,9 @@ void CudaDevice::unregister_host(void* address) {
 
 Result<void> CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return {};
-  WL_TRY(enter());
   CudaQueue& queue = here();
-  WL_TRY(checked(driver_.copy(pointer_of(to), pointer_of(from), bytes, queue.handle()), "a copy"));
+  const auto call = [&] { return driver_.copy(pointer_of(to), pointer_of(from), bytes, queue.handle()); };
+  WL_TRY(checked_inside(queue.handle(), "a copy", call));
   return finish(queue);
 }
 

@@ -133,23 +133,24 @@ Result<observe::KernelFacts> CudaKernel::facts() {
 }
 
 Result<std::uint32_t> CudaKernel::fixed_shared_bytes() {
-  const std::lock_guard lock(mutex_);
-  if (fixed_shared_) return *fixed_shared_;
+  const std::int64_t known = fixed_shared_.load(std::memory_order_relaxed);
+  if (known >= 0) return static_cast<std::uint32_t>(known);
   auto value = attribute(FunctionAttribute::shared_bytes);
   if (!value) return std::move(value.error());
-  fixed_shared_ = static_cast<std::uint32_t>(*value);
-  return *fixed_shared_;
+  fixed_shared_.store(*value, std::memory_order_relaxed);
+  return static_cast<std::uint32_t>(*value);
 }
 
 Result<void> CudaKernel::allow_shared(std::uint32_t dynamic_bytes) {
+  if (dynamic_bytes <= allowed_shared_.load(std::memory_order_relaxed)) return {};
   const std::lock_guard lock(mutex_);
-  if (dynamic_bytes <= allowed_shared_) return {};
+  if (dynamic_bytes <= allowed_shared_.load(std::memory_order_relaxed)) return {};
   WL_TRY(module_.device().enter());
   const Status status = module_.device().driver().set_function_attribute(
       handle_, FunctionAttribute::max_dynamic_shared_bytes, static_cast<int>(dynamic_bytes));
   WL_TRY(module_.device().checked(
       status, fmt::format("{} bytes of dynamic shared memory for kernel {}", dynamic_bytes, name())));
-  allowed_shared_ = dynamic_bytes;
+  allowed_shared_.store(dynamic_bytes, std::memory_order_relaxed);
   return {};
 }
 

@@ -34,29 +34,35 @@ bool readable(const void* address) {
 CudaMark::CudaMark(const CudaDevice& device) : device_(device), generation_(device.generation()) {}
 
 Result<std::shared_ptr<CudaMark>> CudaMark::make(const CudaDevice& device, StreamHandle* stream) {
-  WL_TRY(device.enter());
   std::shared_ptr<CudaMark> mark(new CudaMark(device));
-  WL_TRY(device.checked(device.driver().event_create(&mark->handle_, 0), "an event cannot be made"));
-  WL_TRY(device.checked(device.driver().event_record(mark->handle_, stream), "an event cannot be recorded"));
+  mark->handle_ = device.spare_events().take(mark->generation_);
+  if (mark->handle_ == nullptr) {
+    WL_TRY(device.enter());
+    WL_TRY(device.checked(device.driver().event_create(&mark->handle_, 0), "an event cannot be made"));
+  }
+  const auto record = [&] { return device.driver().event_record(mark->handle_, stream); };
+  WL_TRY(device.checked_inside(stream, "an event cannot be recorded", record));
   return mark;
 }
 
 CudaMark::~CudaMark() {
-  if (handle_ != nullptr && generation_ == device_.generation() && device_.enter())
+  if (handle_ == nullptr || generation_ != device_.generation()) return;
+  if (!device_.spare_events().keep(handle_, generation_) && device_.enter())
     (void)device_.driver().event_destroy(handle_);
 }
 
 Result<bool> CudaMark::reached() {
-  WL_TRY(device_.enter());
-  const Status status = device_.driver().event_query(handle_);
-  if (status == kNotReady) return false;
-  WL_TRY(device_.checked(status, "work on the GPU failed"));
+  auto status = device_.inside([&] { return device_.driver().event_query(handle_); });
+  if (!status) return std::move(status.error());
+  if (*status == kNotReady) return false;
+  WL_TRY(device_.checked(*status, "work on the GPU failed"));
   return true;
 }
 
 Result<void> CudaMark::wait() {
-  WL_TRY(device_.enter());
-  return device_.checked(device_.driver().event_synchronize(handle_), "work on the GPU failed");
+  auto status = device_.inside([&] { return device_.driver().event_synchronize(handle_); });
+  if (!status) return std::move(status.error());
+  return device_.checked(*status, "work on the GPU failed");
 }
 
 Result<double> CudaMark::ms_since(const Mark& earlier) const {
@@ -113,9 +119,10 @@ Result<std::shared_ptr<Mark>> CudaQueue::mark() {
 }
 
 Result<void> CudaQueue::after(const Mark& mark) {
-  WL_TRY(device_.enter());
-  return device_.checked(device_.driver().stream_wait(handle_, static_cast<const CudaMark&>(mark).handle(), 0),
-                         "a stream cannot wait");
+  const auto wait = [&] {
+    return device_.driver().stream_wait(handle_, static_cast<const CudaMark&>(mark).handle(), 0);
+  };
+  return device_.checked_inside(handle_, "a stream cannot wait", wait);
 }
 
 void CudaQueue::report_to(std::function<void(Diag)> report) {
@@ -140,16 +147,17 @@ Result<void> CudaQueue::call(std::function<Result<void>()> function) {
 }
 
 Result<bool> CudaQueue::idle() {
-  WL_TRY(device_.enter());
-  const Status status = device_.driver().stream_query(handle_);
-  if (status == kNotReady) return false;
-  WL_TRY(finished(status));
+  auto status = device_.inside(handle_, [&] { return device_.driver().stream_query(handle_); });
+  if (!status) return std::move(status.error());
+  if (*status == kNotReady) return false;
+  WL_TRY(finished(*status));
   return true;
 }
 
 Result<void> CudaQueue::wait() {
-  WL_TRY(device_.enter());
-  return finished(device_.driver().stream_synchronize(handle_));
+  auto status = device_.inside(handle_, [&] { return device_.driver().stream_synchronize(handle_); });
+  if (!status) return std::move(status.error());
+  return finished(*status);
 }
 
 Result<void> CudaQueue::finished(Status status) {

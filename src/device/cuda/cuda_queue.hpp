@@ -5,7 +5,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/cuda/driver.hpp"
 #include "device/device.hpp"
@@ -14,6 +17,40 @@
 namespace warploom::device::cuda {
 
 class CudaDevice;
+
+// Events that nobody refers to any more: making one takes the driver longer than recording it.
+class SpareEvents {
+ public:
+  // Of this generation; null when there is none.
+  EventHandle* take(unsigned generation) {
+    const std::lock_guard lock(mutex_);
+    if (generation != generation_ || events_.empty()) return nullptr;
+    EventHandle* event = events_.back();
+    events_.pop_back();
+    return event;
+  }
+  // False when there are enough.
+  bool keep(EventHandle* event, unsigned generation) {
+    constexpr std::size_t most = 256;
+    const std::lock_guard lock(mutex_);
+    if (generation != generation_) {
+      events_.clear();  // a reset has ended them
+      generation_ = generation;
+    }
+    if (events_.size() >= most) return false;
+    events_.push_back(event);
+    return true;
+  }
+  std::vector<EventHandle*> take_all() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(events_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  unsigned generation_ = 0;
+  std::vector<EventHandle*> events_;
+};
 
 class CudaMark final : public Mark {
  public:

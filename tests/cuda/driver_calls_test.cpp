@@ -1,0 +1,141 @@
+// What operations that programs repeat ask of the driver: counted by the stand-in.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <future>
+#include <map>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <warploom/warploom.hpp>
+
+namespace {
+
+using namespace warploom;
+
+constexpr const char* kPtx = R"(
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry take_three(.param .u64 a, .param .u64 b, .param .u64 c) { ret; }
+.extern .shared .align 4 .b8 dynamic[];
+.visible .entry takes_shared(.param .u64 a) { ret; }
+)";
+
+class DriverCalls : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { setenv("WARPLOOM_CUDA_DRIVER", STAND_IN_DRIVER, 1); }
+  void SetUp() override {
+    void* library = dlopen(STAND_IN_DRIVER, RTLD_NOW | RTLD_NOLOAD);
+    ASSERT_NE(library, nullptr);
+    told_ = reinterpret_cast<const char* (*)()>(dlsym(library, "stand_in_calls"));
+    ASSERT_NE(told_, nullptr);
+  }
+  // The calls that `times` repetitions make after the first ones, as lines of name and count.
+  std::string calls(const std::function<void()>& operation, int times = 10) {
+    for (int i = 0; i < 3; ++i) operation();
+    device.synchronize();
+    told_();
+    for (int i = 0; i < times; ++i) operation();
+    return told_();
+  }
+
+  static std::map<std::string, int> parsed(const std::string& lines) {
+    std::map<std::string, int> out;
+    std::istringstream in(lines);
+    std::string name;
+    for (int count = 0; in >> name >> count;) out[name] = count;
+    return out;
+  }
+
+  Device device = Device::open("cuda:0");
+  Module module = device.load_ptx(kPtx, "kernels.ptx");
+  const char* (*told_)() = nullptr;
+};
+
+TEST_F(DriverCalls, ALaunchIsOne) {
+  DeviceArray<float> a(device, 16), b(device, 16), c(device, 16);
+  const Kernel kernel = module.kernel("take_three");
+  EXPECT_EQ(calls([&] { kernel.launch({1, 32}, a, b, c); }), "cuLaunchKernel 10\n");
+  const Stream stream(device);
+  EXPECT_EQ(calls([&] { kernel.launch({.grid = {1}, .block = {32}, .stream = stream}, a, b, c); }),
+            "cuLaunchKernel 10\n");
+  EXPECT_EQ(calls([&] { kernel.launch({.grid = {2}, .block = {32}, .cluster = Dim3(2)}, a, b, c); }),
+            "cuLaunchKernelEx 10\n");
+  const Kernel shared = module.kernel("takes_shared");
+  EXPECT_EQ(calls([&] { shared.launch({.grid = {1}, .block = {32}, .shared_bytes = 50000}, a); }),
+            "cuLaunchKernel 10\n");
+}
+
+TEST_F(DriverCalls, ALaunchInAnotherContextEntersItsOwn) {
+  const Device other = Device::open("cuda:1");
+  DeviceArray<float> a(device, 16), there(other, 16);
+  const Kernel kernel = module.kernel("take_three");
+  kernel.launch({1, 32}, a, a, a);
+  device.synchronize();
+  there.zero();  // the other context is the thread's now
+  told_();
+  kernel.launch({1, 32}, a, a, a);
+  EXPECT_EQ(std::string(told_()), "cuCtxGetCurrent 1\ncuCtxSetCurrent 1\ncuLaunchKernel 2\n");
+  device.synchronize();
+  std::thread([&] {
+    told_();
+    kernel.launch({1, 32}, a, a, a);
+    EXPECT_EQ(std::string(told_()), "cuCtxGetCurrent 1\ncuCtxSetCurrent 1\ncuLaunchKernel 2\n");
+  }).join();
+  device.synchronize();
+}
+
+TEST_F(DriverCalls, MemoryOfThePoolIsNone) {
+  const DeviceArray<float> keeps_the_segment(device, 1024);
+  EXPECT_EQ(calls([&] { const DeviceArray<float> array(device, 1024); }), "");
+  const Stream stream(device);
+  EXPECT_EQ(calls([&] { const DeviceArray<float> array(stream, 1024); }), "");
+}
+
+// Memory that a running kernel may use is not given to others: a stream is asked once how far it has come.
+TEST_F(DriverCalls, MemoryBetweenLaunchesAsksOnce) {
+  const DeviceArray<float> keeps_the_segment(device, 1024);
+  const Stream stream(device), idle(device);
+  const Kernel kernel = module.kernel("take_three");
+  std::promise<void> go;
+  stream.host_function([future = go.get_future().share()] { future.wait(); });
+  const auto use = [&] {
+    const DeviceArray<float> array(device, 1024);
+    kernel.launch({.grid = {1}, .block = {32}, .stream = stream}, array, array, array);
+  };
+  for (int i = 0; i < 20; ++i) use();
+  told_();
+  for (int i = 0; i < 20; ++i) use();
+  const auto counts = parsed(told_());
+  go.set_value();
+  EXPECT_EQ(counts.at("cuLaunchKernel"), 20);
+  EXPECT_LE(counts.at("cuStreamQuery"), 20);
+  EXPECT_EQ(counts.count("cuMemAlloc_v2"), 0U);
+  EXPECT_LE(counts.at("cuEventRecord"), 1);  // one for many
+  stream.synchronize();
+}
+
+TEST_F(DriverCalls, ACopyOnAStreamIsOne) {
+  DeviceArray<float> a(device, 1024), b(device, 1024);
+  HostMemory pinned(device, 4096);
+  const Stream stream(device);
+  EXPECT_EQ(calls([&] { copy(stream, b.data(), a.data(), 4096); }), "cuMemcpyAsync 10\n");
+  EXPECT_EQ(calls([&] { copy(stream, b.data(), pinned.data(), 4096); }), "cuMemcpyAsync 10\n");
+  EXPECT_EQ(calls([&] { copy(stream, pinned.data(), a.data(), 4096); }), "cuMemcpyAsync 10\n");
+}
+
+TEST_F(DriverCalls, AnEventIsOne) {
+  const Stream stream(device), other(device);
+  const Event event(device);
+  EXPECT_EQ(calls([&] { event.record(stream); }), "cuEventRecord 10\n");
+  EXPECT_EQ(calls([&] { other.wait(event); }), "cuEventQuery 10\n");  // it has been reached
+  EXPECT_TRUE(event.query());
+  EXPECT_EQ(calls([&] { EXPECT_TRUE(event.query()); }), "cuEventQuery 10\n");
+}
+
+}  // namespace
