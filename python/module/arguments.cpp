@@ -248,7 +248,7 @@ std::size_t TypePlan::parameters() const {
 
 Packed::Packed(std::size_t parameters) {
   slots_ = few_slots_.data();
-  arguments_ = few_arguments_.data();
+  arguments_ = reinterpret_cast<Argument*>(few_arguments_.data());
   if (parameters <= kInline) return;
   many_slots_.resize(parameters);
   many_arguments_.resize(parameters);

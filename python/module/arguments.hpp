@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "binding.hpp"
@@ -77,7 +79,7 @@ class Packed {
   explicit Packed(std::size_t parameters);
   void add(std::uint64_t bits, std::uint32_t bytes) {
     slots_[count_] = bits;
-    arguments_[count_] = {&slots_[count_], bytes, nullptr};
+    new (&arguments_[count_]) Argument{&slots_[count_], bytes, nullptr};
     ++count_;
   }
   [[nodiscard]] std::span<const Argument> arguments() const { return {arguments_, count_}; }
@@ -86,7 +88,8 @@ class Packed {
  private:
   static constexpr std::size_t kInline = 48;
   std::array<std::uint64_t, kInline> few_slots_;
-  std::array<Argument, kInline> few_arguments_;
+  static_assert(std::is_trivially_destructible_v<Argument>);
+  alignas(Argument) std::array<std::byte, kInline * sizeof(Argument)> few_arguments_;  // not cleared for each launch
   std::vector<std::uint64_t> many_slots_;
   std::vector<Argument> many_arguments_;
   std::uint64_t* slots_;

@@ -1,4 +1,8 @@
 // _core.ArrayBase: address, shape, strides and type of an array in device memory, as launches read them.
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <iterator>
 #include <new>
 #include <unordered_map>
 
@@ -18,6 +22,8 @@ struct ArrayObject {
 };
 
 PyTypeObject* array_type = nullptr;
+// The class of new arrays, which nearly all have; see set_array_class().
+PyObject* array_class = nullptr;
 
 ArrayBase& array_in(PyObject* self) { return reinterpret_cast<ArrayObject*>(self)->array; }
 
@@ -30,8 +36,7 @@ bool read_extents(std::int64_t* out, PyObject* tuple) {
 }
 
 PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
-  const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-  PyObject* self = allocate(type, 0);
+  PyObject* self = type->tp_alloc(type, 0);
   if (self != nullptr) new (&array_in(self)) ArrayBase();
   return self;
 }
@@ -114,8 +119,7 @@ void destroy(PyObject* self) {
   PyObject_GC_UnTrack(self);
   PyTypeObject* type = Py_TYPE(self);
   array_in(self).~ArrayBase();
-  const auto release = reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free));
-  release(self);
+  type->tp_free(self);
   Py_DECREF(type);
 }
 
@@ -189,9 +193,9 @@ PyType_Spec spec{"warploom._core.ArrayBase", sizeof(ArrayObject), 0,
 
 // ---- new arrays ----
 
-// The class of new arrays, and what Python code knows of a shape: (bytes, shape, strides, type name, dtype, C order,
+// What Python code knows of a shape: (bytes, shape, strides, type name, dtype, C order,
 // Fortran order), or None where the short way does not do.
-PyObject *array_class = nullptr, *plan_function = nullptr;
+PyObject* plan_function = nullptr;
 
 using Layout = std::shared_ptr<const ArrayLayout>;
 
@@ -243,12 +247,56 @@ bool plain_shape(PyObject* shape) {
   return plain;
 }
 
+// Layouts that were used last, by shape, and by dtype and order as the objects that they are.
+struct QuickLayout {
+  nb::object shape, dtype, order;
+  Layout layout;
+};
+constexpr std::size_t kQuick = 64;
+QuickLayout* quick_layouts() {
+  static auto* const all = new std::array<QuickLayout, kQuick>;
+  return all->data();
+}
+
+bool equal_shapes(PyObject* one, PyObject* other) {
+  if (one == other) return true;
+  if (Py_TYPE(one) != Py_TYPE(other)) return false;
+  if (!PyTuple_CheckExact(one)) return PyLong_AsLongLong(one) == PyLong_AsLongLong(other);
+  const Py_ssize_t count = PyTuple_GET_SIZE(one);
+  if (count != PyTuple_GET_SIZE(other)) return false;
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (PyLong_AsLongLong(PyTuple_GET_ITEM(one, i)) != PyLong_AsLongLong(PyTuple_GET_ITEM(other, i))) return false;
+  return true;
+}
+
+// Of a plain shape; null where Python code has to make the array.
+Layout layout_for(nb::handle shape, nb::handle dtype, nb::handle order) {
+  std::uint64_t key = reinterpret_cast<std::uintptr_t>(dtype.ptr()) >> 4;
+  const auto mix = [&key](PyObject* number) {
+    key = (key ^ static_cast<std::uint64_t>(PyLong_AsLongLong(number))) * 0x9E3779B97F4A7C15;
+  };
+  if (PyTuple_CheckExact(shape.ptr()))
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape.ptr()); ++i) mix(PyTuple_GET_ITEM(shape.ptr(), i));
+  else
+    mix(shape.ptr());
+  QuickLayout& quick = quick_layouts()[key >> 32 & (kQuick - 1)];
+  if (quick.layout && quick.dtype.ptr() == dtype.ptr() && quick.order.ptr() == order.ptr() &&
+      equal_shapes(quick.shape.ptr(), shape.ptr()))
+    return quick.layout;
+  const nb::object capsule = layout_object(shape, dtype, order);
+  if (capsule.is_none()) return nullptr;
+  const Layout layout = *static_cast<Layout*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
+  // A dtype with fields can be changed.
+  const nb::object fields = nb::getattr(layout->dtype, "names", nb::none());
+  if (fields.is_none()) quick = {nb::borrow(shape), nb::borrow(dtype), nb::borrow(order), layout};
+  return layout;
+}
+
 nb::object new_array(nb::handle shape, nb::handle dtype, nb::handle order, nb::handle stream) {
   if (array_class == nullptr || plan_function == nullptr || !plain_shape(shape.ptr())) return nb::none();
   const nb::object type = nb::borrow(array_class);  // the interpreter may begin to end meanwhile
-  const nb::object capsule = layout_object(shape, dtype, order);
-  if (capsule.is_none()) return nb::none();
-  const Layout layout = *static_cast<Layout*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
+  const Layout layout = layout_for(shape, dtype, order);
+  if (!layout) return nb::none();
   const nb::object memory = nb::steal(make_pointer(layout->bytes));
   if (!memory.is_valid()) return nb::none();
   nb::object made = nb::steal(make(reinterpret_cast<PyTypeObject*>(type.ptr()), nullptr, nullptr));
@@ -287,6 +335,56 @@ bool copy_plain(nb::handle object, nb::handle host, bool to_host) {
   return true;
 }
 
+// ---- cuda.device_array ----
+
+PyObject *device_array_long_way = nullptr, *device_array_dtype = nullptr;
+
+// device_array(shape, dtype, strides=None, order="C", stream=0), what Python code has to make included.
+PyObject* device_array(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  static PyObject* const parameters[] = {PyUnicode_InternFromString("shape"), PyUnicode_InternFromString("dtype"),
+                                         PyUnicode_InternFromString("strides"), PyUnicode_InternFromString("order"),
+                                         PyUnicode_InternFromString("stream")};
+  static PyObject* const c_order = PyUnicode_InternFromString("C");
+  static PyObject* const no_stream = PyLong_FromLong(0);
+  PyObject* given[] = {nullptr, device_array_dtype, Py_None, c_order, no_stream};
+  bool plain = count <= 5 && device_array_dtype != nullptr;
+  for (Py_ssize_t i = 0; plain && i < count; ++i) given[i] = arguments[i];
+  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  for (Py_ssize_t i = 0; plain && i < named; ++i) {
+    const auto* at = std::find(std::begin(parameters), std::end(parameters), PyTuple_GET_ITEM(names, i));
+    plain = at != std::end(parameters) && at - std::begin(parameters) >= count;
+    if (plain) given[at - std::begin(parameters)] = arguments[count + i];
+  }
+  if (plain && given[0] != nullptr && given[2] == Py_None) {
+    try {
+      nb::object made = new_array(given[0], given[1], given[3], given[4]);
+      if (!made.is_none()) return made.release().ptr();
+    } catch (...) {
+      restore_exception(std::current_exception());
+      return nullptr;
+    }
+  }
+  if (device_array_long_way == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "the interpreter ends");
+    return nullptr;
+  }
+  return PyObject_Vectorcall(device_array_long_way, arguments, static_cast<std::size_t>(count), names);
+}
+
+nb::object make_device_array(nb::object long_way, nb::object dtype, const char* module) {
+  static PyMethodDef method = {
+      "device_array", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(device_array)),
+      METH_FASTCALL | METH_KEYWORDS,
+      "device_array(shape, dtype='float64', strides=None, order='C', stream=0)\n--\n\n"
+      "An array in device memory, contents unspecified; arguments as ``numpy.empty``, ``strides`` in bytes."};
+  device_array_long_way = long_way.release().ptr();
+  device_array_dtype = dtype.release().ptr();
+  const nb::object name = nb::steal(PyUnicode_FromString(module));
+  const nb::object function = nb::steal(PyCFunction_NewEx(&method, nullptr, name.ptr()));
+  if (!function.is_valid()) throw nb::python_error();
+  return function;
+}
+
 void set_array_class(nb::object type, nb::object plan) {
   array_class = type.release().ptr();
   plan_function = plan.release().ptr();
@@ -295,6 +393,9 @@ void set_array_class(nb::object type, nb::object plan) {
 void forget_array_class() {
   Py_CLEAR(array_class);
   Py_CLEAR(plan_function);
+  Py_CLEAR(device_array_long_way);
+  Py_CLEAR(device_array_dtype);
+  for (std::size_t i = 0; i < kQuick; ++i) quick_layouts()[i] = {};
 }
 
 }  // namespace
@@ -305,7 +406,8 @@ std::uint32_t intern_type(std::string_view name) {
 }
 
 ArrayBase* array_of(PyObject* object) {
-  if (!PyObject_TypeCheck(object, array_type)) return nullptr;
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != array_class && !PyObject_TypeCheck(object, array_type))
+    return nullptr;
   ArrayBase& array = array_in(object);
   return array.type == 0 ? nullptr : &array;
 }
@@ -318,6 +420,9 @@ void register_array(nb::module_& m) {
   array_type = reinterpret_cast<PyTypeObject*>(nb::object(type).release().ptr());
   m.def("set_array_class", &set_array_class, "type"_a, "plan"_a,
         "Says which class new arrays have, and what gives the layout for a shape, a dtype and an order.");
+  m.def(
+      "make_device_array", &make_device_array, "long_way"_a, "dtype"_a, "module"_a,
+      "The function cuda.device_array of a module, which leaves to long_way() what it cannot do; dtype: the default.");
   m.def("forget_array_class", &forget_array_class, "Takes that back, before the interpreter ends.");
   m.def("new_array", &new_array, "shape"_a.none(), "dtype"_a.none(), "order"_a.none(), "stream"_a.none(),
         "A contiguous array in new memory of the current context; None where Python code has to make it.");

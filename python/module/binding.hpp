@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -116,6 +117,9 @@ nb::dict statistics_of(const MemoryPoolStatistics& statistics);
 Dim3 dim3_of(PyObject* object, const char* what);
 inline nb::tuple tuple_of(const Dim3& dim) { return nb::make_tuple(dim.x, dim.y, dim.z); }
 
+// Makes an exception of C++ code Python's current one, for functions that nanobind does not call.
+void restore_exception(const std::exception_ptr& thrown);
+
 void register_error(nb::module_& m);
 void register_device(nb::module_& m);
 void register_memory(nb::module_& m);
@@ -129,6 +133,7 @@ void register_host_buffer(nb::module_& m);
 void register_cuda_source(nb::module_& m);
 void register_sources(nb::module_& m);
 void register_launch(nb::module_& m);
+void register_configured(nb::module_& m);
 void register_dispatch(nb::module_& m);
 void register_math(nb::module_& m);
 void register_collectives(nb::module_& m);

@@ -5,11 +5,18 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "binding.hpp"
+#include "warploom/shared_memory.hpp"
 
 namespace warploom::python {
 namespace {
+
+struct PySharedMemory {
+  Held<SharedMemory> memory;
+  Held<std::shared_ptr<OpenDevice>> open;
+};
 
 using nb::literals::operator""_a;
 
@@ -136,6 +143,25 @@ void fill_elements(const PyDevice& self, std::uint64_t to, std::uint64_t value, 
 }  // namespace
 
 void register_device(nb::module_& m) {
+  nb::class_<PySharedMemory>(m, "SharedMemory", "Memory of another process (cuIpcOpenMemHandle), until close().")
+      .def(
+          "__init__",
+          [](PySharedMemory* self, const PyDevice& device, const nb::bytes& handle, std::size_t offset) {
+            SharedMemoryHandle shared{.offset = offset};
+            if (handle.size() != shared.handle.size())
+              throw nb::value_error("the handle of shared memory has 64 bytes");
+            std::memcpy(shared.handle.data(), handle.c_str(), handle.size());
+            const WithoutGil unlocked;
+            new (self) PySharedMemory{Held<SharedMemory>(SharedMemory(device.device(), shared)), device.open};
+          },
+          "device"_a, "handle"_a, "offset"_a = 0)
+      .def_prop_ro("address",
+                   [](const PySharedMemory& self) {
+                     return self.memory.has_value() ? reinterpret_cast<std::uint64_t>(self.memory->data()) : 0;
+                   })
+      .def(
+          "close", [](PySharedMemory& self) { self.memory.reset(); },
+          "Ends the use of the memory; does nothing a second time.");
   const nb::class_<DeferCleanup> deferred(m, "DeferredReleases", "Nothing of a device is released while one exists.");
   nb::class_<PyDevice>(m, "Device", "A device and its context; it closes with the last object made on it.")
       .def_static("open", &open, "name"_a = "cpu", nb::kw_only(), "threads"_a = 0, "profile"_a = "h200",
@@ -143,6 +169,17 @@ void register_device(nb::module_& m) {
                   "per_thread_default_stream"_a = false, "ordinal"_a = 0, Unlocked(),
                   "Opens a device; 0 threads: one for each core; memory_limit in bytes, 0: the profile's; ordinal: "
                   "which of the WARPLOOM_DEVICES. Environment variables WARPLOOM_* override the fields they name.")
+      .def(
+          "share_memory",
+          [](const PyDevice& self, std::uint64_t address) {
+            const SharedMemoryHandle shared = share_memory(self.device(), pointer(address));
+            const nb::bytes handle(reinterpret_cast<const char*>(shared.handle.data()), shared.handle.size());
+            return nb::make_tuple(handle, shared.offset);
+          },
+          "address"_a,
+          "(64 bytes, offset): the allocation of a GPU's that holds the address, for other processes, and how far "
+          "after "
+          "its start the address lies (cuIpcGetMemHandle).")
       .def(
           "set_memory_limit", [](const PyDevice& self, std::uint64_t bytes) { self.device().set_memory_limit(bytes); },
           "nbytes"_a, "Changes how many bytes may be allocated, at most what the device was opened with.")

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "launch.hpp"
+#include "dispatch.hpp"
 
 namespace warploom::python {
 namespace {
@@ -153,112 +153,90 @@ std::uint32_t type_of(PyObject* value, std::size_t index, Buffers& buffers) {
   return numpy == kNumpyArray ? buffers.add(value, index) : numpy;
 }
 
-class FastDispatcher {
- public:
-  void add(const std::vector<std::string>& types, nb::object launcher) {
-    if (types.size() > kMostArguments) return;
-    Entry entry;
-    for (const std::string& type : types) entry.key.push_back(intern_type(type));
-    entry.launcher = nb::inst_ptr<Launcher>(launcher);
-    entry.keeps = std::move(launcher);
-    const auto same =
-        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.key == entry.key; });
-    if (same != entries_.end())
-      *same = std::move(entry);
-    else
-      entries_.push_back(std::move(entry));
-    last_ = 0;
-  }
-
-  void clear() {
-    entries_.clear();
-    last_ = 0;
-  }
-
-  enum class Outcome : std::uint8_t { unknown, queued, done };
-
-  Outcome call(LaunchConfig& config, PyObject* const* arguments, std::size_t count) {
-    if (count > kMostArguments || entries_.empty()) return Outcome::unknown;
-    std::array<std::uint32_t, kMostArguments> key;
-    Buffers buffers;
-    for (std::size_t i = 0; i < count; ++i)
-      if ((key[i] = type_of(arguments[i], i, buffers)) == 0) return Outcome::unknown;
-    const Entry* entry = find(key.data(), count);
-    if (entry == nullptr) return Outcome::unknown;
-    // The call may let other threads in, which may change the entries.
-    const nb::object keeps = entry->keeps;
-    Launcher& launcher = *entry->launcher;
-    const Place place = place_of_caller();
-    config.where = {place.file, place.line};
-    if (buffers.count() == 0) {
-      launcher.launch(config, arguments, count);
-      return Outcome::queued;
+// Copies host arrays to the device, runs the kernel and copies them back. False when the launcher wants something
+// else than an array for one of them.
+bool run(Launcher& launcher, const LaunchConfig& config, PyObject* const* arguments, std::size_t count,
+         const Buffers& buffers) {
+  const std::vector<TypePlan>& types = launcher.types();
+  if (count != types.size()) return false;
+  std::vector<DeviceArray<std::byte>> staging;
+  std::array<Transfer, kMostArguments> before, after;
+  staging.reserve(buffers.count());
+  Packed packed(launcher.parameters());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (next == buffers.count() || buffers.argument(next) != i) {
+      pack(packed, types[i], arguments[i]);
+      continue;
     }
-    return run(launcher, config, arguments, count, buffers) ? Outcome::done : Outcome::unknown;
+    const Py_buffer& view = buffers.view(next);
+    if (types[i].kind != TypePlan::Kind::array || types[i].ndim != static_cast<std::uint32_t>(view.ndim)) return false;
+    const auto bytes = static_cast<std::size_t>(view.len);
+    std::byte* device = staging.emplace_back(launcher.device(), bytes).data();
+    before[next] = {device, view.buf, bytes};
+    after[next] = {view.buf, device, bytes};
+    packed.add(reinterpret_cast<std::uint64_t>(device), 8);
+    for (int axis = 0; axis < view.ndim; ++axis) packed.add(static_cast<std::uint64_t>(view.shape[axis]), 8);
+    for (int axis = 0; axis < view.ndim; ++axis) packed.add(static_cast<std::uint64_t>(view.strides[axis]), 8);
+    ++next;
   }
-
- private:
-  struct Entry {
-    std::vector<std::uint32_t> key;
-    Launcher* launcher = nullptr;
-    nb::object keeps;
-  };
-
-  // Copies host arrays to the device, runs the kernel and copies them back. False when the launcher wants something
-  // else than an array for one of them.
-  static bool run(Launcher& launcher, const LaunchConfig& config, PyObject* const* arguments, std::size_t count,
-                  const Buffers& buffers) {
-    const std::vector<TypePlan>& types = launcher.types();
-    if (count != types.size()) return false;
-    std::vector<DeviceArray<std::byte>> staging;
-    std::array<Transfer, kMostArguments> before, after;
-    staging.reserve(buffers.count());
-    Packed packed(launcher.parameters());
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (next == buffers.count() || buffers.argument(next) != i) {
-        pack(packed, types[i], arguments[i]);
-        continue;
-      }
-      const Py_buffer& view = buffers.view(next);
-      if (types[i].kind != TypePlan::Kind::array || types[i].ndim != static_cast<std::uint32_t>(view.ndim))
-        return false;
-      const auto bytes = static_cast<std::size_t>(view.len);
-      std::byte* device = staging.emplace_back(launcher.device(), bytes).data();
-      before[next] = {device, view.buf, bytes};
-      after[next] = {view.buf, device, bytes};
-      packed.add(reinterpret_cast<std::uint64_t>(device), 8);
-      for (int axis = 0; axis < view.ndim; ++axis) packed.add(static_cast<std::uint64_t>(view.shape[axis]), 8);
-      for (int axis = 0; axis < view.ndim; ++axis) packed.add(static_cast<std::uint64_t>(view.strides[axis]), 8);
-      ++next;
-    }
-    // Other threads may use theirs meanwhile.
-    const LaunchConfig own = config;  // NOLINT(performance-unnecessary-copy-initialization)
-    const WithoutGil unlocked;
-    launcher.kernel_for(packed).run_with(own, packed.arguments(), std::span(before).first(next),
-                                         std::span(after).first(next));
-    staging.clear();
-    return true;
-  }
-
-  const Entry* find(const std::uint32_t* key, std::size_t count) {
-    const auto matches = [&](const Entry& e) {
-      return e.key.size() == count && std::equal(e.key.begin(), e.key.end(), key);
-    };
-    if (matches(entries_[last_])) return &entries_[last_];
-    const auto found = std::find_if(entries_.begin(), entries_.end(), matches);
-    if (found == entries_.end()) return nullptr;
-    last_ = static_cast<std::size_t>(found - entries_.begin());
-    return &*found;
-  }
-
-  std::vector<Entry> entries_;
-  std::size_t last_ = 0;
-};
+  // Other threads may use theirs meanwhile.
+  const LaunchConfig own = config;  // NOLINT(performance-unnecessary-copy-initialization)
+  const WithoutGil unlocked;
+  launcher.kernel_for(packed).run_with(own, packed.arguments(), std::span(before).first(next),
+                                       std::span(after).first(next));
+  staging.clear();
+  return true;
+}
 
 nb::int_ outcome(FastDispatcher::Outcome what) { return nb::int_(static_cast<int>(what)); }
 
 }  // namespace
+
+void FastDispatcher::add(const std::vector<std::string>& types, nb::object launcher) {
+  if (types.size() > kMostArguments) return;
+  Entry entry;
+  for (const std::string& type : types) entry.key.push_back(intern_type(type));
+  entry.launcher = nb::inst_ptr<Launcher>(launcher);
+  entry.keeps = std::move(launcher);
+  const auto same = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.key == entry.key; });
+  if (same != entries_.end())
+    *same = std::move(entry);
+  else
+    entries_.push_back(std::move(entry));
+  last_ = 0;
+}
+
+FastDispatcher::Outcome FastDispatcher::call(LaunchConfig& config, PyObject* const* arguments, std::size_t count) {
+  if (count > kMostArguments || entries_.empty()) return Outcome::unknown;
+  std::array<std::uint32_t, kMostArguments> key;
+  Buffers buffers;
+  for (std::size_t i = 0; i < count; ++i)
+    if ((key[i] = type_of(arguments[i], i, buffers)) == 0) return Outcome::unknown;
+  const Entry* entry = find(key.data(), count);
+  if (entry == nullptr) return Outcome::unknown;
+  // The call may let other threads in, which may change the entries.
+  const nb::object keeps = entry->keeps;
+  Launcher& launcher = *entry->launcher;
+  const Place place = place_of_caller();
+  config.where = {place.file, place.line};
+  if (buffers.count() == 0) {
+    launcher.launch(config, arguments, count);
+    return Outcome::queued;
+  }
+  return run(launcher, config, arguments, count, buffers) ? Outcome::done : Outcome::unknown;
+}
+
+const FastDispatcher::Entry* FastDispatcher::find(const std::uint32_t* key, std::size_t count) {
+  const auto matches = [&](const Entry& e) {
+    return e.key.size() == count && std::equal(e.key.begin(), e.key.end(), key);
+  };
+  if (matches(entries_[last_])) return &entries_[last_];
+  const auto found = std::find_if(entries_.begin(), entries_.end(), matches);
+  if (found == entries_.end()) return nullptr;
+  last_ = static_cast<std::size_t>(found - entries_.begin());
+  return &*found;
+}
 
 void register_dispatch(nb::module_& m) {
   nb::class_<FastDispatcher>(m, "FastDispatcher", "Launchers of one kernel by the types of its arguments.")

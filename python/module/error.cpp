@@ -26,6 +26,23 @@ void raise(const Error& error) {
 
 }  // namespace
 
+void restore_exception(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const nb::builtin_exception& error) {
+    PyErr_SetString(error.type() == nb::exception_type::type_error    ? PyExc_TypeError
+                    : error.type() == nb::exception_type::value_error ? PyExc_ValueError
+                                                                      : PyExc_RuntimeError,
+                    error.what());
+  } catch (const Error& error) {
+    raise(error);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
 void register_error(nb::module_& m) {
   error_class = PyErr_NewExceptionWithDoc("warploom._core.Error",
                                           "An error of the device or of a call: id (stable number), name, cuda_code "

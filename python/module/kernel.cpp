@@ -53,6 +53,17 @@ void register_kernel(nb::module_& m) {
           "Blocks of this size (an int, or a tuple of up to 3) with smem bytes of dynamic shared memory that one "
           "multiprocessor holds at once.")
       .def(
+          "max_active_clusters",
+          [](const PyKernel& self, nb::handle grid, nb::handle block, nb::handle cluster, std::uint32_t shared) {
+            LaunchConfig config{dim3_of(grid.ptr(), "grid"), dim3_of(block.ptr(), "block"), shared};
+            config.cluster = dim3_of(cluster.ptr(), "cluster");
+            const WithoutGil unlocked;
+            return self.kernel->max_active_clusters(config);
+          },
+          "grid"_a, "block"_a, "cluster"_a, "smem"_a = 0,
+          "Clusters of this many blocks, of a launch with this grid, block and smem bytes of dynamic shared memory, "
+          "that the device holds at once (cuOccupancyMaxActiveClusters).")
+      .def(
           "max_potential_block",
           [](const PyKernel& self, const nb::object& smem, unsigned limit) {
             BlockChoice best;

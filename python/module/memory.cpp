@@ -1,4 +1,5 @@
 // _core.Memory: one allocation of device memory or of host memory that kernels may access.
+#include <array>
 #include <cstring>
 #include <set>
 #include <string>
@@ -42,6 +43,35 @@ unsigned line_of(PyFrameObject* frame, PyCodeObject* code) {
   (void)code;
   return static_cast<unsigned>(PyFrame_GetLineNumber(frame));
 #endif
+}
+
+// What a frame is, at the instruction it has come to.
+struct Seen {
+  const PyCodeObject* code = nullptr;
+  int instruction = 0;
+  bool of_package = false;
+  Place place{};
+};
+
+Seen seen(PyFrameObject* frame) {
+  PyCodeObject* code = PyFrame_GetCode(frame);
+#if PY_VERSION_HEX >= 0x030B0000
+  static std::array<Seen, 512> latest;
+  const int instruction = PyFrame_GetLasti(frame);
+  Seen& known = latest[((reinterpret_cast<std::uintptr_t>(code) >> 5) + static_cast<unsigned>(instruction)) % 512];
+  const bool same = known.code == code && known.instruction == instruction;
+#else
+  Seen known;
+  const int instruction = 0;
+  const bool same = false;
+#endif
+  if (!same) {
+    const Code& what = code_of(code);  // keeps the code
+    known = {code, instruction, what.of_package, {}};
+    if (!what.of_package) known.place = {what.file, line_of(frame, code)};
+  }
+  Py_DECREF(code);
+  return known;
 }
 
 const ManagedMemory& managed(const PyMemory& self) {
@@ -89,13 +119,10 @@ Place place_of_caller() {
   Py_XINCREF(frame);
   Place place;
   while (frame != nullptr) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    const Code& known = code_of(code);
-    if (!known.of_package) place = {known.file, line_of(frame, code)};
-    Py_DECREF(code);
+    const Seen known = seen(frame);
     if (!known.of_package) {
       Py_DECREF(frame);
-      break;
+      return known.place;
     }
     PyFrameObject* caller = PyFrame_GetBack(frame);
     Py_DECREF(frame);

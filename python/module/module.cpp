@@ -1,5 +1,6 @@
 // The extension module warploom._core: the public API of libwarploom and the launch path, for the Python package.
 #include "binding.hpp"
+#include "current.hpp"
 
 NB_MODULE(_core, m) {
   using namespace warploom::python;
@@ -19,8 +20,10 @@ NB_MODULE(_core, m) {
   register_host_buffer(m);
   register_cuda_source(m);
   register_sources(m);
+  register_current(m);
   register_launch(m);
   register_dispatch(m);
+  register_configured(m);
   register_math(m);
   register_collectives(m);
   if (register_compile != nullptr) register_compile(m);

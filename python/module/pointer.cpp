@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "current.hpp"
+
 namespace warploom::python {
 namespace {
 
@@ -15,8 +17,9 @@ using nb::literals::operator""_a;
 // Of Python's own making, as ArrayBase: a class of the package inherits it beside MemoryPointer.
 struct PointerObject {
   PyObject ob_base;
-  PointerObject *before, *after;  // all that are alive; under the GIL
-  std::shared_ptr<detail::Memory> memory;
+  PointerObject *before, *after;           // all that are alive; under the GIL
+  detail::IdleMemory idle;                 // the usual one of the two
+  std::shared_ptr<detail::Memory> memory;  // made by waiting
   std::shared_ptr<OpenDevice> open;
   PyObject* context;
   std::uint64_t address;
@@ -35,6 +38,21 @@ struct Classes {
            *count_name = nullptr, *ratio_name = nullptr;
 };
 Classes classes;
+
+// The context that was asked for last, while contexts stay as they are. Nothing here keeps it or its device.
+struct Latest {
+  std::uint64_t handle = 0, epoch = 0;
+  PyObject* context = nullptr;
+  std::weak_ptr<OpenDevice> open;
+};
+Latest latest;
+
+// The settings of limits that a device was given last.
+struct Limits {
+  PyObject *count = nullptr, *ratio = nullptr;
+  const OpenDevice* open = nullptr;
+};
+Limits limits;
 
 // In a process that fork() made of one with devices, which have no threads there.
 bool forked = false;
@@ -62,6 +80,14 @@ void let_go(std::shared_ptr<T>& reference) {
   std::destroy_at(&reference);
 }
 
+// What nobody has put off.
+void give_back(PointerObject& pointer) {
+  const detail::IdleMemory idle = std::exchange(pointer.idle, {});
+  if (idle.address == nullptr || forked) return;
+  const WithoutGil unlocked;
+  detail::give_back(pointer.open->device, idle);
+}
+
 void link(PointerObject& pointer) {
   pointer.before = nullptr;
   pointer.after = newest;
@@ -76,22 +102,39 @@ void unlink(PointerObject& pointer) {
   pointer.before = pointer.after = nullptr;
 }
 
+// Of the package's module of settings.
+nb::object setting(PyObject* name) {
+  if (PyModule_Check(classes.config))
+    if (PyObject* found = PyDict_GetItemWithError(PyModule_GetDict(classes.config), name)) return nb::borrow(found);
+  return nb::steal(PyObject_GetAttr(classes.config, name));
+}
+
 // Puts the release off; false with an exception.
 bool release(PointerObject& pointer) {
   if (!pointer.live) return true;
   pointer.live = false;
   unlink(pointer);
   if (classes.config == nullptr) {  // the interpreter is about to end
-    const Held<std::shared_ptr<detail::Memory>> now(std::move(pointer.memory));
+    give_back(pointer);
+    const WithoutGil unlocked;
+    pointer.memory.reset();
     return true;
   }
-  const nb::object count = nb::steal(PyObject_GetAttr(classes.config, classes.count_name));
-  const nb::object ratio = nb::steal(PyObject_GetAttr(classes.config, classes.ratio_name));
+  const nb::object count = setting(classes.count_name), ratio = setting(classes.ratio_name);
   if (!count.is_valid() || !ratio.is_valid()) return false;
-  const std::size_t most = PyLong_AsSize_t(count.ptr());
-  const double part = PyFloat_AsDouble(ratio.ptr());
-  if (PyErr_Occurred() != nullptr) return false;
-  return release_memory(pointer.open->device, std::move(pointer.memory), pointer.bytes, most, part);
+  if (limits.count != count.ptr() || limits.ratio != ratio.ptr() || limits.open != pointer.open.get()) {
+    const std::size_t most = PyLong_AsSize_t(count.ptr());
+    const double part = PyFloat_AsDouble(ratio.ptr());
+    if (PyErr_Occurred() != nullptr || !set_limits(pointer.open->device, most, part)) return false;
+    Py_XSETREF(limits.count, Py_NewRef(count.ptr()));
+    Py_XSETREF(limits.ratio, Py_NewRef(ratio.ptr()));
+    limits.open = pointer.open.get();
+  }
+  if (pointer.idle.address == nullptr)
+    return release_memory(pointer.open->device, std::move(pointer.memory), pointer.bytes);
+  const detail::IdleMemory idle = std::exchange(pointer.idle, {});
+  return detail::put_off_release(pointer.open->device, idle, pointer.bytes) ||
+         release_memory(pointer.open->device, idle, pointer.bytes);
 }
 
 bool interpreter_ends() {
@@ -116,10 +159,11 @@ void destroy(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PointerObject& pointer = in(self);
   if (pointer.live) unlink(pointer);
+  give_back(pointer);
   let_go(pointer.memory);
   let_go(pointer.open);
   Py_CLEAR(pointer.context);
-  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  type->tp_free(self);
   Py_DECREF(type);
 }
 
@@ -202,6 +246,7 @@ void forget_classes() {
   for (PyObject* one : {classes.pointer, classes.manager, classes.get_context, classes.config}) Py_XDECREF(one);
   classes.pointer = classes.manager = classes.get_context = nullptr;
   classes.config = nullptr;
+  latest = {};
 }
 
 void release_all(nb::handle context) {
@@ -212,33 +257,55 @@ void release_all(nb::handle context) {
     if (!release(in(pointer.ptr()))) throw nb::python_error();
 }
 
+// The current context and its device; an invalid one when its memory manager is not the default one.
+nb::object usual_context(std::shared_ptr<OpenDevice>& open) {
+  if (latest.context != nullptr && latest.handle == current_context() && latest.epoch == contexts_epoch() && !forked) {
+    open = latest.open.lock();
+    if (open) return nb::borrow(latest.context);
+  }
+  nb::object context = nb::steal(PyObject_CallNoArgs(classes.get_context));
+  const nb::object manager =
+      context.is_valid() ? nb::steal(PyObject_GetAttr(context.ptr(), classes.manager_name)) : nb::object();
+  if (!manager.is_valid()) throw nb::python_error();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(manager.ptr())) != classes.manager) return {};
+  open = device_of(context);
+  latest = {current_context(), contexts_epoch(), current_context() == 0 ? nullptr : context.ptr(), open};
+  return context;
+}
+
 }  // namespace
+
+void forget_limits() { limits.open = nullptr; }
 
 PyObject* make_pointer(std::size_t bytes) {
   if (classes.get_context == nullptr || bytes == 0) return nullptr;
   // The interpreter may begin to end while this thread is without the GIL.
   const nb::object kept = nb::borrow(classes.pointer);
-  const nb::object context = nb::steal(PyObject_CallNoArgs(classes.get_context));
-  const nb::object manager =
-      context.is_valid() ? nb::steal(PyObject_GetAttr(context.ptr(), classes.manager_name)) : nb::object();
-  if (!manager.is_valid()) throw nb::python_error();
-  if (reinterpret_cast<PyObject*>(Py_TYPE(manager.ptr())) != classes.manager) return nullptr;
-  const std::shared_ptr<OpenDevice> open = device_of(context);
+  std::shared_ptr<OpenDevice> open;
+  const nb::object context = usual_context(open);
+  if (!context.is_valid()) return nullptr;
   const Place place = place_of_caller();
+  const detail::IdleMemory idle = detail::take_idle_memory(open->device, bytes, place.file, place.line);
   std::shared_ptr<detail::Memory> memory;
-  try {
-    const WithoutGil unlocked;  // it may wait for work that needs the GIL
-    memory = std::make_shared<detail::Memory>(open->device, bytes, 1, place.file, place.line);
-  } catch (const Error&) {
-    return nullptr;  // Python code tries again, and says it in CUDA's words
+  if (idle.address == nullptr) {
+    try {
+      const WithoutGil unlocked;  // it may wait for work that needs the GIL
+      memory = std::make_shared<detail::Memory>(open->device, bytes, 1, place.file, place.line);
+    } catch (const Error&) {
+      return nullptr;  // Python code tries again, and says it in CUDA's words
+    }
   }
   auto* type = reinterpret_cast<PyTypeObject*>(kept.ptr());
-  PyObject* self = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc))(type, 0);
-  if (self == nullptr) throw nb::python_error();
+  PyObject* self = type->tp_alloc(type, 0);
+  if (self == nullptr) {
+    if (idle.address != nullptr) detail::give_back(open->device, idle);
+    throw nb::python_error();
+  }
   PointerObject& pointer = in(self);
-  pointer.address = reinterpret_cast<std::uint64_t>(memory->address());
+  pointer.idle = idle;
+  pointer.address = reinterpret_cast<std::uint64_t>(idle.address != nullptr ? idle.address : memory->address());
   new (&pointer.memory) std::shared_ptr<detail::Memory>(std::move(memory));
-  new (&pointer.open) std::shared_ptr<OpenDevice>(open);
+  new (&pointer.open) std::shared_ptr<OpenDevice>(std::move(open));
   pointer.context = nb::object(context).release().ptr();
   pointer.bytes = bytes;
   pointer.references = 1;

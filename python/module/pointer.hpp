@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "binding.hpp"
+#include "warploom/idle_memory.hpp"
 
 namespace warploom::python {
 
@@ -15,9 +16,13 @@ std::uint64_t address_of_pointer(PyObject* object);
 // Whether it is such an object whose memory has not been released, of the context that is current now.
 const Device* device_of_live_pointer(PyObject* object);
 
-// Puts the release of memory off, in the device's queue with these limits; false with an exception.
-bool release_memory(const Device& device, std::shared_ptr<detail::Memory> memory, std::size_t bytes, std::size_t count,
-                    double ratio);
+// The limits of a device's pending releases; false with an exception.
+bool set_limits(const Device& device, std::size_t count, double ratio);
+// Somebody else has set them.
+void forget_limits();
+// Puts the release of memory off, in the device's queue; false with an exception.
+bool release_memory(const Device& device, std::shared_ptr<detail::Memory> memory, std::size_t bytes);
+bool release_memory(const Device& device, const detail::IdleMemory& memory, std::size_t bytes);
 
 void register_pointer(nb::module_& m);
 

@@ -124,6 +124,7 @@ void with_releases(Call call) {
 void add(const PyReleases& self, nb::object function, nb::object handle, std::uint64_t bytes, std::size_t count,
          double ratio) {
   auto release = std::make_shared<Release>(std::move(function), std::move(handle));
+  forget_limits();
   with_releases([&] {
     self.device().set_pending_limits(count, ratio);
     self.device().release_later(self.kind, [release = std::move(release)] { (*release)(); }, bytes);
@@ -137,13 +138,13 @@ std::size_t count(const PyReleases& self) {
 
 }  // namespace
 
-bool release_memory(const Device& device, std::shared_ptr<detail::Memory> memory, std::size_t bytes, std::size_t count,
-                    double ratio) {
+namespace {
+
+// Calls the library where exceptions do not go on; false with Python's.
+template <class Call>
+bool succeeds(Call call) {
   try {
-    with_releases([&] {
-      device.set_pending_limits(count, ratio);
-      device.release_later(ReleaseKind::memory, [held = std::move(memory)]() mutable { held.reset(); }, bytes);
-    });
+    with_releases(call);
     return true;
   } catch (nb::python_error& error) {
     error.restore();
@@ -151,6 +152,22 @@ bool release_memory(const Device& device, std::shared_ptr<detail::Memory> memory
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return false;
+}
+
+}  // namespace
+
+bool set_limits(const Device& device, std::size_t count, double ratio) {
+  return succeeds([&] { device.set_pending_limits(count, ratio); });
+}
+
+bool release_memory(const Device& device, std::shared_ptr<detail::Memory> memory, std::size_t bytes) {
+  return succeeds([&] {
+    device.release_later(ReleaseKind::memory, [held = std::move(memory)]() mutable { held.reset(); }, bytes);
+  });
+}
+
+bool release_memory(const Device& device, const detail::IdleMemory& memory, std::size_t bytes) {
+  return succeeds([&] { detail::release_idle_memory(device, memory, bytes); });
 }
 
 nb::dict statistics_of(const MemoryPoolStatistics& s) {

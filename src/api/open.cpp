@@ -104,10 +104,10 @@ std::optional<unsigned> gpu_number(std::string_view name) {
 bool wants_cpu(const DeviceOptions& options) {
   const DeviceOptions plain;
   if (options.threads != plain.threads || options.profile != plain.profile || options.deterministic ||
-      options.unoptimised || options.memory_limit != 0 || options.ordinal != 0)
+      options.unoptimised || options.ordinal != 0)
     return true;
   for (const char* name : {"WARPLOOM_THREADS", "WARPLOOM_PROFILE", "WARPLOOM_DETERMINISTIC", "WARPLOOM_UNOPTIMISED",
-                           "WARPLOOM_TIER", "WARPLOOM_DUMP", "WARPLOOM_DEVICES", "WARPLOOM_MEMORY_LIMIT"})
+                           "WARPLOOM_TIER", "WARPLOOM_DUMP", "WARPLOOM_DEVICES"})
     if (!variable(name).empty()) return true;
   return variable("WARPLOOM_OBSERVE").find("explain") != std::string_view::npos;
 }
@@ -141,6 +141,7 @@ std::unique_ptr<device::Device> open_gpu(std::string_view name, const std::strin
 Device Device::open(std::string_view name, const DeviceOptions& options) {
   const std::string chosen = name.empty() ? default_name(options) : std::string(name);
   std::unique_ptr<device::Device> device;
+  std::uint64_t limit = 0;  // of a GPU
   if (chosen == "cpu") {
     if (const unsigned devices = count(); options.ordinal >= devices)
       api::fail(ErrorId::invalid_device,
@@ -149,9 +150,12 @@ Device Device::open(std::string_view name, const DeviceOptions& options) {
     device = api::checked(device::open_cpu(cpu_options(options)));
   } else {
     device = open_gpu(name, chosen);
+    limit = size("WARPLOOM_MEMORY_LIMIT", options.memory_limit);
   }
   std::shared_ptr<observe::LaunchLog> log = api::checked(api::attach_observers(*device));
-  return adopt_device(std::move(device), std::move(log), options.per_thread_default_stream, options.ordinal);
+  Device opened = adopt_device(std::move(device), std::move(log), options.per_thread_default_stream, options.ordinal);
+  if (limit != 0) opened.set_memory_limit(limit);
+  return opened;
 }
 
 unsigned Device::count() { return warploom::count("WARPLOOM_DEVICES", 1); }

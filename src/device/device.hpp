@@ -186,6 +186,20 @@ class Device {
     (void)bytes;
     return {};
   }
+  // Names the allocation of the driver's that holds the address for other processes, and opens one of theirs.
+  struct SharedMemory {
+    std::array<std::byte, 64> handle{};  // CUipcMemHandle
+    std::size_t offset = 0;              // of the address
+  };
+  virtual Result<SharedMemory> share(const void* address) {
+    (void)address;
+    return no_shared_memory();
+  }
+  virtual Result<void*> open_shared(const std::array<std::byte, 64>& handle) {
+    (void)handle;
+    return no_shared_memory();
+  }
+  virtual void close_shared(void* address) { (void)address; }
   // False for a range that reaches into the device's address space but is not inside one allocation.
   [[nodiscard]] virtual bool addressable(const void* address, std::size_t bytes) const {
     (void)address, (void)bytes;
@@ -342,6 +356,13 @@ class Device {
     Diag d;
     d.id = ErrorId::not_supported;
     d.what = "this device has no managed memory";
+    return d;
+  }
+  static Diag no_shared_memory() {
+    Diag d;
+    d.id = ErrorId::not_supported;
+    d.what = "the CPU device's memory is shared with other processes by the Python package only";
+    d.remedy = "map memory of both processes (memfd_create), and register it with HostRegistration";
     return d;
   }
   static Diag no_texel_arrays() {

@@ -92,6 +92,8 @@ class Context : public std::enable_shared_from_this<Context> {
   };
   // When there is not enough: idle memory of pools goes back, then what is pending, then queued work is waited for.
   Result<void*> allocate(std::size_t bytes, const Request& request);
+  // The same of the default pool, without waiting for anyone or asking the device; null when that cannot be done now.
+  void* allocate_idle(std::size_t bytes, device::Origin origin);
   // Frees once all work queued so far has finished; does nothing for memory of an earlier generation.
   void release(void* address, std::uint64_t generation, Pool* pool = nullptr);
   // Frees what allocate() gave, after waiting for all work queued so far (cuMemFree).

@@ -35,6 +35,11 @@ Result<void*> Context::allocate(std::size_t bytes, const Request& request) {
   return address;
 }
 
+void* Context::allocate_idle(std::size_t bytes, device::Origin origin) {
+  if (bytes == 0 || captures_.any() || poisoned_.load(std::memory_order_acquire)) return nullptr;
+  return default_pool_->allocate_idle(bytes, origin);
+}
+
 // Null when the stream is not captured. The block is made outside of the captures' lock: flushing releases may call
 // anything.
 Result<void*> Context::capture_allocation(std::size_t bytes, const Request& request) {

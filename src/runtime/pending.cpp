@@ -38,18 +38,33 @@ Result<PendingReleases::Limits> PendingReleases::limits_of_environment() {
   return Limits{*count, *ratio};
 }
 
+bool PendingReleases::over(std::size_t count, std::uint64_t bytes) const {
+  const double limit = std::floor(static_cast<double>(capacity_) * limits_.ratio);
+  return count > limits_.count || static_cast<double>(bytes) > limit;
+}
+
+void PendingReleases::push(Release release, std::uint64_t bytes) {
+  items_.push_back({std::move(release), bytes});
+  bytes_ += bytes;
+  ++put_off_;
+  most_ = std::max(most_, items_.size());
+}
+
 Result<void> PendingReleases::add(Release release, std::uint64_t bytes) {
-  bool over = false;
+  bool too_many = false;
   {
     const std::lock_guard lock(mutex_);
-    items_.push_back({std::move(release), bytes});
-    bytes_ += bytes;
-    ++put_off_;
-    most_ = std::max(most_, items_.size());
-    const double limit = std::floor(static_cast<double>(capacity_) * limits_.ratio);
-    over = items_.size() > limits_.count || static_cast<double>(bytes_) > limit;
+    push(std::move(release), bytes);
+    too_many = over(items_.size(), bytes_);
   }
-  return over ? flush() : Result<void>();
+  return too_many ? flush() : Result<void>();
+}
+
+bool PendingReleases::add_quietly(const Release& release, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (over(items_.size() + 1, bytes_ + bytes)) return false;
+  push(release, bytes);
+  return true;
 }
 
 std::optional<PendingReleases::Item> PendingReleases::next() {

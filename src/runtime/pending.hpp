@@ -31,6 +31,8 @@ class PendingReleases {
 
   // `bytes` that the release gives back; 0: not known. Returns what flush() returns when that goes over a limit.
   Result<void> add(Release release, std::uint64_t bytes);
+  // The same; false, without having added it, when that would go over a limit.
+  bool add_quietly(const Release& release, std::uint64_t bytes);
   // Releases all that is queued. After an error the rest is dropped unreleased, and the error says how many. Does
   // nothing while releases are deferred.
   Result<void> flush();
@@ -55,6 +57,9 @@ class PendingReleases {
     std::uint64_t bytes;
   };
   std::optional<Item> next();
+  // Both need the lock.
+  [[nodiscard]] bool over(std::size_t count, std::uint64_t bytes) const;
+  void push(Release release, std::uint64_t bytes);
 
   mutable std::mutex mutex_;
   std::deque<Item> items_;

@@ -212,11 +212,25 @@ Result<void*> Pool::allocate(std::size_t bytes, const std::shared_ptr<Stream>* s
     else if (stream == nullptr || !policy_.internal_dependencies || !take_from_others(need, block, after))
       return std::move(grown.error());
   }
-  live_.emplace(block.address, need);
-  statistics_.used += need;
+  return note_live(block, bytes, origin);
+}
+
+void* Pool::note_live(Block block, std::size_t bytes, device::Origin origin) {
+  live_.emplace(block.address, block.bytes);
+  statistics_.used += block.bytes;
   statistics_.used_high = std::max(statistics_.used_high, statistics_.used);
   device_.mark(pointer(block.address), bytes, origin);
   return pointer(block.address);
+}
+
+void* Pool::allocate_idle(std::size_t bytes, device::Origin origin) {
+  const std::uint64_t need = rounded(bytes);
+  // Whoever has it may be waiting for the device.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return nullptr;
+  Block block{};
+  if (!take_recent(need, block) && !take_hole(need, block)) return nullptr;
+  return note_live(block, bytes, origin);
 }
 
 bool Pool::release(void* address, std::vector<Ticket> after) {

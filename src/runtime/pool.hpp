@@ -59,6 +59,8 @@ class Pool {
   // False when the address is no allocation of this pool. It is given out again once `after` is done, and before that
   // where a stream's order allows it.
   bool release(void* address, std::vector<Ticket> after);
+  // An allocation out of what lies idle, without waiting for anyone or asking the device; null when there is none.
+  void* allocate_idle(std::size_t bytes, device::Origin origin);
   // Where the allocation lies that starts there; 0 bytes when none does.
   [[nodiscard]] std::size_t size_of(void* address) const;
 
@@ -100,6 +102,7 @@ class Pool {
   void erase_hole(std::map<Address, std::uint64_t>::iterator hole);
   void join_recent();
   void settle(bool all);
+  void* note_live(Block block, std::size_t bytes, device::Origin origin);
   void give_back(std::uint64_t keep);
 
   device::Device& device_;

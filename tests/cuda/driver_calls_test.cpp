@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <warploom/shared_memory.hpp>
 #include <warploom/warploom.hpp>
 
 namespace {
@@ -118,6 +119,47 @@ TEST_F(DriverCalls, MemoryBetweenLaunchesAsksOnce) {
   EXPECT_EQ(counts.count("cuMemAlloc_v2"), 0U);
   EXPECT_LE(counts.at("cuEventRecord"), 1);  // one for many
   stream.synchronize();
+}
+
+TEST_F(DriverCalls, ALimitBoundsWhatTheProcessAllocates) {
+  const Device limited = Device::open("cuda:1", {.memory_limit = std::uint64_t{8} << 20});
+  EXPECT_EQ(limited.properties().total_memory, std::uint64_t{8} << 20);
+  const DeviceArray<std::byte> large(limited, std::size_t{6} << 20);
+  try {
+    const DeviceArray<std::byte> more(limited, std::size_t{3} << 20);
+    FAIL() << "the limit was not seen";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), error_id::out_of_memory);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("3145728 bytes asked for, 2097152 of 8388608 free"), std::string::npos) << text;
+    EXPECT_NE(text.find("largest live allocations: 6291456 bytes"), std::string::npos) << text;
+    EXPECT_NE(text.find("larger limit"), std::string::npos) << text;
+  }
+  EXPECT_EQ(limited.free_memory(), std::size_t{2} << 20);
+  const DeviceArray<std::byte> fits(limited, std::size_t{2} << 20);
+  limited.set_memory_limit(limited.properties().total_memory * 2);
+  const DeviceArray<std::byte> now(limited, std::size_t{3} << 20);
+  EXPECT_THROW(limited.set_memory_limit(0), Error);
+}
+
+TEST_F(DriverCalls, MemoryForOtherProcessesIsNamedByItsAllocation) {
+  const DeviceArray<float> first(device, 1024), second(device, 1024);
+  const SharedMemoryHandle one = share_memory(device, first.data()), other = share_memory(device, second.data() + 2);
+  EXPECT_EQ(one.handle, other.handle);  // both lie in a segment of the pool
+  EXPECT_EQ(other.offset - one.offset,
+            reinterpret_cast<std::uintptr_t>(second.data() + 2) - reinterpret_cast<std::uintptr_t>(first.data()));
+  // Not in the process that made it, as the driver says.
+  EXPECT_THROW(SharedMemory(device, one), Error);
+  int on_the_stack = 0;
+  EXPECT_THROW((void)share_memory(device, &on_the_stack), Error);
+  const Device cpu = Device::open("cpu");
+  const DeviceArray<float> of_the_cpu(cpu, 16);
+  try {
+    (void)share_memory(cpu, of_the_cpu.data());
+    FAIL() << "shared";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), error_id::not_supported);
+  }
 }
 
 TEST_F(DriverCalls, ACopyOnAStreamIsOne) {

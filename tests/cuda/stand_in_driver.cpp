@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/cuda/driver_types.hpp"
+#include "stand_in_ipc.hpp"
 #include "warploom/warploom.hpp"
 
 namespace {
@@ -197,6 +198,11 @@ Texture texture_of(const cuda::ResourceSetup& r, const cuda::SamplerSetup& s) {
   return Texture(*reinterpret_cast<const Texels*>(r.of.array)->array, o);
 }
 
+stand_in::SharedPages& shared_pages() {
+  static auto& pages = *new stand_in::SharedPages;
+  return pages;
+}
+
 // Calls of entry points, by name.
 struct Calls {
   std::mutex mutex;
@@ -222,6 +228,9 @@ extern "C" {
   if (const int status = failure(); status != 0) return status
 
 ENTRY stand_in_fail(int status) { return failure().exchange(status); }
+ENTRY cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned);
+ENTRY cuMemHostUnregister(void* address);
+
 // "name count" in lines, of the calls since the last time it was asked.
 [[gnu::visibility("default")]] const char* stand_in_calls() {
   thread_local std::string text;
@@ -472,6 +481,37 @@ ENTRY cuPointerGetAttribute(void* value, int which, std::uint64_t address) {
     return 0;
   }
   return 1;
+}
+ENTRY cuMemGetAddressRange_v2(std::uint64_t* start, std::size_t* bytes, std::uint64_t address) {
+  COUNTED;
+  const std::lock_guard lock(world().mutex);
+  auto next = world().memory.upper_bound(address);
+  if (next == world().memory.begin()) return 1;
+  --next;
+  if (address >= next->first + next->second.size()) return 1;
+  *start = next->first;
+  *bytes = next->second.size();
+  return 0;
+}
+ENTRY cuIpcGetMemHandle(void* handle, std::uint64_t address) {
+  COUNTED;
+  return answer([&] {
+    world().device.synchronize();
+    const std::lock_guard lock(world().mutex);
+    const auto found = world().memory.find(address);
+    return found == world().memory.end() ? 1 : shared_pages().share(address, found->second.size(), handle);
+  });
+}
+ENTRY cuIpcOpenMemHandle_v2(std::uint64_t* address, cuda::SharedHandle handle, unsigned) {
+  COUNTED;
+  std::uint64_t bytes = 0;
+  const int status = shared_pages().open(&handle, *address, bytes);
+  return status != 0 ? status : cuMemHostRegister_v2(address_of(*address), bytes, 0);
+}
+ENTRY cuIpcCloseMemHandle(std::uint64_t address) {
+  COUNTED;
+  const int status = cuMemHostUnregister(address_of(address));
+  return status != 0 ? 1 : shared_pages().unmap(address);
 }
 ENTRY cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   COUNTED;

@@ -119,16 +119,6 @@ def test_out_of_memory_names_the_largest_and_their_lines(tmp_path):
     assert "1 releases pending of 5242880 bytes" in second
 
 
-def test_a_limit_of_a_gpu_is_refused():
-    device = cuda.get_current_device()
-    if not device.is_hardware:
-        pytest.skip("no GPU")
-    with pytest.raises(CudaAPIError) as caught:
-        device.memory_limit = 1 << 20
-    assert caught.value.code == 801 and "LimitingResource" in str(caught.value)
-
-
-@pytest.mark.skipif(cuda.get_current_device().is_hardware, reason="a GPU's memory cannot be limited")
 def test_a_limit_is_refused():
     device = cuda.get_current_device()
     for wrong in (0, 1 << 62):

@@ -123,16 +123,14 @@ def _shape_strides(shape, strides, order: str, itemsize: int):
     return shape, (strides,) if isinstance(strides, int) else tuple(strides)
 
 
-def device_array(shape, dtype=np.float64, strides=None, order: str = "C", stream=0) -> devicearray.DeviceNDArray:
-    """An array in device memory, contents unspecified; arguments as ``numpy.empty``, ``strides`` in bytes."""
-    if strides is None:
-        array = _core.new_array(shape, dtype, order, stream)
-        if array is not None:
-            return array
+def _device_array(shape, dtype=np.float64, strides=None, order: str = "C", stream=0) -> devicearray.DeviceNDArray:
     dtype = np.dtype(dtype)
     devices.get_context()
     shape, strides = _shape_strides(shape, strides, order, dtype.itemsize)
     return devicearray.DeviceNDArray._new(shape, strides, dtype, stream)
+
+
+device_array = _core.make_device_array(_device_array, np.float64, __name__)
 
 
 def _host_memory_array(cls, memory, shape, strides, dtype):

@@ -14,6 +14,8 @@ import threading
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
+from warploom import _core
+
 from . import kernel_exceptions, launchconfig, typeconv, types
 from .args import ArgHint
 from .compiler import NOT_VOID, Compiled, check_launch_bounds, compile_function, default_cc
@@ -46,7 +48,7 @@ def parse_carveout(carveout: Union[None, int, str]) -> Optional[int]:
     raise TypeError(f"shared_memory_carveout must be str or int, got {type(carveout).__name__}")
 
 
-class _LaunchConfiguration:
+class _LaunchConfiguration(_core.ConfiguredLaunch):
     """A kernel with grid, block, stream and dynamic shared memory: what a subscript gives, and what is called.
 
     `pre_launch_callbacks`: functions (kernel, launch configuration) called before each launch.
@@ -58,7 +60,6 @@ class _LaunchConfiguration:
         self.blockdim = blockdim
         self.stream = stream
         self.sharedmem = sharedmem
-        self.pre_launch_callbacks: List[Callable] = []
         self.args = None
         self._fast = None  # the fast path, once this launch may use it
         self._core_config = None
@@ -73,22 +74,6 @@ class _LaunchConfiguration:
             warn_user(NumbaPerformanceWarning(f"Grid size {grid_size} will likely result in GPU under-utilization "
                                               "due to low occupancy."))
 
-    def __call__(self, *args, **kwargs):
-        path = self._fast
-        # The context that the path serves must be the calling thread's, and not have been reset.
-        if path is not None and not kwargs and not self.pre_launch_callbacks and path.usable():
-            try:
-                done = path.call(self._core_config, args)
-            except RuntimeError as error:
-                from .fastpath import launch_error
-
-                raise launch_error(error) from error
-            if done:
-                if done == 2 and kernel_exceptions.watched:
-                    kernel_exceptions.raise_pending()
-                return None
-        return self.dispatcher._launch(self, args, kwargs)
-
     def __getstate__(self):
         raise pickle.PicklingError("use pickle on the configured launch itself")
 
@@ -99,6 +84,24 @@ class _LaunchConfiguration:
 
     def __repr__(self) -> str:
         return f"<{self.dispatcher!r} configured for grid {self.griddim}, block {self.blockdim}>"
+
+
+def _launch_long_way(launch: _LaunchConfiguration, args: tuple, kwargs: dict) -> None:
+    launch.dispatcher._launch(launch, args, kwargs)
+
+
+def _launch_error(error: RuntimeError) -> Exception:
+    from .fastpath import launch_error
+
+    return launch_error(error)
+
+
+def _launch_done() -> None:
+    if kernel_exceptions.watched:
+        kernel_exceptions.raise_pending()
+
+
+_core.set_launch_class(_LaunchConfiguration, _launch_long_way, _launch_error, _launch_done)
 
 
 def _configured(dispatcher, griddim, blockdim, stream, sharedmem) -> _LaunchConfiguration:
@@ -140,7 +143,7 @@ class ForAll:
         return best
 
 
-class CUDADispatcher:
+class CUDADispatcher(_core.Configurable):
     """A function compiled for the device when it is needed: a kernel, or with `device=True` a device function.
 
     `py_func` is the Python function, `overloads` what has been compiled for which argument types, `targetoptions` the
@@ -228,12 +231,8 @@ class CUDADispatcher:
 
     # ---- configuration and launch ----
 
-    def __getitem__(self, args) -> _LaunchConfiguration:
+    def _configure_subscript(self, args) -> _LaunchConfiguration:
         """The kernel with a launch configuration: `[grid, block]`, `[grid, block, stream]` or with shared bytes too."""
-        try:
-            return self._configurations[args]
-        except (KeyError, TypeError):
-            pass
         if not isinstance(args, tuple) or len(args) not in (2, 3, 4):
             raise ValueError("must specify at least the griddim and blockdim")
         return self.configure(*args)

@@ -37,26 +37,15 @@ class FastPath:
     """A dispatcher's fast launches on one device."""
 
     def __init__(self, core, context):
-        from .cudadrv.driver import driver
-
         self.core = core
-        self.call = core.call
         self.context = context
         self._handle = context.handle
         self._generation = context._generation
-        self._threads = driver._threads
         self._added = set()
 
     def of(self, context) -> bool:
         """Whether it serves this context as it is now."""
         return self.context is context and self._generation == context._generation
-
-    def usable(self) -> bool:
-        """Whether the context it serves is the calling thread's current one, and has not been reset."""
-        try:
-            return self._threads.stack[-1] == self._handle and self.context._generation == self._generation
-        except (AttributeError, IndexError):
-            return False
 
     def add(self, kernel, given) -> None:
         """Let C++ recognise these argument types, and launch the kernel for them."""
@@ -72,13 +61,15 @@ class FastPath:
         from .cudadrv import _streams
 
         stream = launch.stream
-        if isinstance(stream, int) and stream != 0:
+        if (isinstance(stream, int) and stream != 0) or self.context._generation != self._generation:
             return
         if launch._core_config is None or launch._fast is not self:
             core_stream = None if isinstance(stream, int) else _streams.core_stream(stream, self.context)
             launch._core_config = _core.LaunchConfig(launch.griddim, launch.blockdim, core_stream, launch.sharedmem,
                                                      False)
         launch._fast = self
+        # It serves until the thread's context is another one, or contexts change.
+        _core.arm_launch(launch, self.core, launch._core_config, self._handle)
 
 
 def launch_error(error: RuntimeError) -> Exception:

@@ -114,7 +114,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options)
 }
 
 CudaDevice::CudaDevice(const Driver& driver, DeviceNumber number, isa::GpuProfile profile)
-    : driver_(driver), number_(number), profile_(std::move(profile)) {}
+    : driver_(driver), number_(number), profile_(std::move(profile)), limit_(profile_.memory_bytes) {}
 
 CudaDevice::~CudaDevice() {
   math_.forget();
@@ -337,6 +337,8 @@ Result<void> CudaDevice::reset() {
     reserved_.clear();
     managed_.clear();
     host_ranges_.clear();
+    taken_.clear();
+    taken_bytes_ = 0;
   }
   // The context is the same object afterwards; what was made in it is gone.
   ContextHandle* context = nullptr;

@@ -100,6 +100,9 @@ class CudaDevice final : public Device {
   [[nodiscard]] bool addressable(const void* address, std::size_t bytes) const override;
   [[nodiscard]] std::size_t free_bytes() const override;
   Result<void> set_memory_limit(std::uint64_t bytes) override;
+  Result<SharedMemory> share(const void* address) override;
+  Result<void*> open_shared(const std::array<std::byte, 64>& handle) override;
+  void close_shared(void* address) override;
   Result<void> register_host(void* address, std::size_t bytes) override;
   void unregister_host(void* address) override;
   Result<void*> allocate_managed(std::size_t bytes, bool tracked, Origin origin) override;
@@ -203,7 +206,9 @@ class CudaDevice final : public Device {
   Result<void> usable() const;
   static std::string named(std::uintptr_t address, const Allocation& block);
   [[nodiscard]] Diag no_memory(Status status, std::size_t bytes) const;
+  [[nodiscard]] Diag out_of_memory(std::size_t bytes) const;
   Result<void*> take(std::size_t bytes);
+  void give(DevicePointer address);
   Result<Texels> texels_of(std::uint64_t number) const;
   Result<ArrayHandle*> level_of(std::uint64_t number, unsigned level) const;
   Result<void> enqueue(const CudaKernel& kernel, const Launch& launch, StreamHandle* stream) const;
@@ -228,6 +233,8 @@ class CudaDevice final : public Device {
   mutable std::mutex memory_mutex_;
   std::map<std::uintptr_t, Allocation> allocations_, reserved_;  // by address; the first with managed ones
   std::map<std::uintptr_t, std::size_t> managed_, host_ranges_;  // of registered host memory
+  std::map<std::uintptr_t, std::size_t> taken_;                  // of the driver: what the limit counts
+  std::uint64_t taken_bytes_ = 0, limit_;
 
   mutable std::mutex textures_mutex_;
   std::map<std::uint64_t, Texels> texels_;  // by numbers of our own

@@ -29,10 +29,17 @@ std::string CudaDevice::named(std::uintptr_t address, const Allocation& block) {
 Diag CudaDevice::no_memory(Status status, std::size_t bytes) const {
   Diag d = driver_error(driver_, status, fmt::format("{} bytes of device memory cannot be allocated", bytes));
   if (d.id != ErrorId::out_of_memory) return d;
-  d.what = fmt::format("out of device memory: {} bytes asked for, {} of {} free on {}", bytes, free_bytes(),
-                       profile_.memory_bytes, profile_.title);
+  return out_of_memory(bytes);
+}
+
+Diag CudaDevice::out_of_memory(std::size_t bytes) const {
+  Diag d;
+  d.id = ErrorId::out_of_memory;
+  const std::size_t free = free_bytes();
   constexpr std::size_t kShown = 5;
   const std::lock_guard lock(memory_mutex_);
+  d.what =
+      fmt::format("out of device memory: {} bytes asked for, {} of {} free on {}", bytes, free, limit_, profile_.title);
   std::vector<const std::pair<const std::uintptr_t, Allocation>*> biggest;
   biggest.reserve(allocations_.size());
   for (const auto& entry : allocations_) biggest.push_back(&entry);
@@ -42,15 +49,40 @@ Diag CudaDevice::no_memory(Status status, std::size_t bytes) const {
   for (std::size_t i = 0; i < shown; ++i)
     d.where += (i == 0 ? "largest live allocations: " : ", ") + named(biggest[i]->first, biggest[i]->second);
   if (biggest.size() > shown) d.where += fmt::format(", and {} smaller ones", biggest.size() - shown);
-  d.remedy = "free arrays that are no longer needed; other programs use the GPU's memory too (nvidia-smi)";
+  d.remedy = limit_ < profile_.memory_bytes
+                 ? "free arrays that are no longer needed, or give the device a larger limit"
+                 : "free arrays that are no longer needed; other programs use the GPU's memory too (nvidia-smi)";
   return d;
 }
 
 Result<void*> CudaDevice::take(std::size_t bytes) {
   WL_TRY(enter());
+  bool fits = false;
+  {
+    const std::lock_guard lock(memory_mutex_);
+    fits = taken_bytes_ <= limit_ && bytes <= limit_ - taken_bytes_;
+    if (fits) taken_bytes_ += bytes;
+  }
+  if (!fits) return out_of_memory(bytes);
   DevicePointer address = 0;
-  if (const Status status = driver_.allocate(&address, bytes); status != 0) return no_memory(status, bytes);
+  const Status status = driver_.allocate(&address, bytes);
+  {
+    const std::lock_guard lock(memory_mutex_);
+    if (status == 0)
+      taken_[address] = bytes;
+    else
+      taken_bytes_ -= bytes;
+  }
+  if (status != 0) return no_memory(status, bytes);
   return reinterpret_cast<void*>(address);
+}
+
+void CudaDevice::give(DevicePointer address) {
+  const std::lock_guard lock(memory_mutex_);
+  const auto it = taken_.find(address);
+  if (it == taken_.end()) return;
+  taken_bytes_ -= it->second;
+  taken_.erase(it);
 }
 
 Result<void*> CudaDevice::allocate(std::size_t bytes) {
@@ -61,6 +93,7 @@ Result<void*> CudaDevice::allocate(std::size_t bytes) {
 
 Result<void> CudaDevice::release(void* address) {
   unmark(address);
+  give(pointer_of(address));
   WL_TRY(enter());
   return checked(driver_.release(pointer_of(address)), "memory cannot be released");
 }
@@ -78,6 +111,7 @@ void CudaDevice::unreserve(void* address) {
     const std::lock_guard lock(memory_mutex_);
     reserved_.erase(pointer_of(address));
   }
+  give(pointer_of(address));
   if (enter()) (void)driver_.release(pointer_of(address));
 }
 
@@ -125,17 +159,54 @@ bool CudaDevice::addressable(const void* address, std::size_t bytes) const {
 }
 
 Result<void> CudaDevice::set_memory_limit(std::uint64_t bytes) {
-  Diag d;
-  d.id = ErrorId::not_supported;
-  d.what = fmt::format("a GPU's memory cannot be limited to {} bytes", bytes);
-  d.remedy = "allocate through a LimitingResource, or run on the CPU device, which has such a limit";
-  return d;
+  if (bytes == 0 || bytes > profile_.memory_bytes) {
+    Diag d;
+    d.id = ErrorId::invalid_value;
+    d.what = fmt::format("a memory limit of {} bytes; the device was opened with {}", bytes, profile_.memory_bytes);
+    d.remedy = "pass 1 byte at least and at most what the device was opened with";
+    return d;
+  }
+  const std::lock_guard lock(memory_mutex_);
+  limit_ = bytes;
+  return {};
 }
 
 std::size_t CudaDevice::free_bytes() const {
   std::size_t free = 0, total = 0;
   if (!enter() || driver_.memory_info(&free, &total) != 0) return 0;
-  return free;
+  const std::lock_guard lock(memory_mutex_);
+  return std::min<std::size_t>(free, limit_ - std::min(taken_bytes_, limit_));
+}
+
+// ---- memory of several processes ----
+
+Result<Device::SharedMemory> CudaDevice::share(const void* address) {
+  WL_TRY(enter());
+  DevicePointer start = 0;
+  std::size_t bytes = 0;
+  WL_TRY(checked(driver_.address_range(&start, &bytes, pointer_of(address)), "the allocation to share"));
+  SharedHandle handle;
+  WL_TRY(checked(driver_.share_memory(&handle, start), "memory cannot be shared with other processes"));
+  SharedMemory out;
+  std::copy(std::begin(handle.reserved), std::end(handle.reserved), out.handle.begin());
+  out.offset = pointer_of(address) - start;
+  return out;
+}
+
+Result<void*> CudaDevice::open_shared(const std::array<std::byte, 64>& handle) {
+  WL_TRY(enter());
+  SharedHandle theirs;
+  std::copy(handle.begin(), handle.end(), std::begin(theirs.reserved));
+  constexpr unsigned kEnablePeers = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+  DevicePointer address = 0;
+  WL_TRY(checked(driver_.open_shared(&address, theirs, kEnablePeers), "memory of another process cannot be opened"));
+  return reinterpret_cast<void*>(address);
+}
+
+void CudaDevice::close_shared(void* address) {
+  if (!enter()) return;
+  (void)driver_.synchronize();  // work may still use it
+  (void)driver_.close_shared(pointer_of(address));
 }
 
 Result<void> CudaDevice::register_host(void* address, std::size_t bytes) {

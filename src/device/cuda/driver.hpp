@@ -41,6 +41,10 @@ namespace warploom::device::cuda {
   WL_ENTRY(launch_with, "cuLaunchKernelEx", (const LaunchSettings*, FunctionHandle*, void**, void**))                 \
   WL_ENTRY(allocate, "cuMemAlloc_v2", (DevicePointer*, std::size_t))                                                  \
   WL_ENTRY(release, "cuMemFree_v2", (DevicePointer))                                                                  \
+  WL_ENTRY(address_range, "cuMemGetAddressRange_v2", (DevicePointer*, std::size_t*, DevicePointer))                   \
+  WL_ENTRY(share_memory, "cuIpcGetMemHandle", (SharedHandle*, DevicePointer))                                         \
+  WL_ENTRY(open_shared, "cuIpcOpenMemHandle_v2", (DevicePointer*, SharedHandle, unsigned))                            \
+  WL_ENTRY(close_shared, "cuIpcCloseMemHandle", (DevicePointer))                                                      \
   WL_ENTRY(memory_info, "cuMemGetInfo_v2", (std::size_t*, std::size_t*))                                              \
   WL_ENTRY(pointer_attribute, "cuPointerGetAttribute", (void*, int, DevicePointer))                                   \
   WL_ENTRY(register_host, "cuMemHostRegister_v2", (void*, std::size_t, unsigned))                                     \

@@ -78,6 +78,11 @@ struct JitLog {
   void* values[kOptions] = {text, reinterpret_cast<void*>(sizeof text)};
 };
 
+// CUipcMemHandle, which is passed by value.
+struct SharedHandle {
+  std::byte reserved[64];
+};
+
 // CUlaunchConfig.
 struct LaunchSettings {
   std::uint32_t grid[3], block[3];

@@ -1,8 +1,8 @@
 """Device memory shared with other processes (Numba documentation: "Sharing CUDA Memory").
 
-The pages of an exported allocation are exchanged for pages of one anonymous file of this process, in which a page lies
-at the offset that is its address; a handle names process, file descriptor, address and size. Another process of the
-same user maps the pages from there. Linux only.
+On the CPU device the pages of an exported allocation are exchanged for pages of one anonymous file of this process, in
+which a page lies at the offset that is its address; a handle names process, file descriptor, address and size. Another
+process of the same user maps the pages from there. Linux only. On a GPU the driver shares the memory.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from typing import Any, Iterator, Optional
 
 import numpy as np
 
+from warploom import _core
+
 from . import _geometry
-from ._calls import CudaAPIError, call
+from ._calls import call
 from ._memory import MemoryPointer
 
 _PAGE = mmap.PAGESIZE
@@ -105,16 +107,17 @@ class _MemHandle:
         return len(self.reserved)
 
 
-def _need_cpu_device(context) -> None:
-    if context.device.is_hardware:
-        raise CudaAPIError(801, "a GPU's memory is not shared with other processes; share it through the host, or "
-                                "run on the CPU device (WARPLOOM_DEVICE=cpu)")
-
-
 def ipc_handle_of(context, memory: MemoryPointer) -> "IpcHandle":
-    """A handle for device memory; waits for the device first. CudaAPIError 801 on a GPU."""
-    _need_cpu_device(context)
+    """A handle for device memory; waits for the device first.
+
+    On a GPU it is the driver's (cuIpcGetMemHandle), which other CUDA libraries take too, and names the driver's
+    allocation that the memory lies in, ``offset`` bytes after its start.
+    """
     context.synchronize()
+    if context.device.is_hardware:
+        reserved, offset = call("cuIpcGetMemHandle", context._core_device.share_memory, memory.device_pointer)
+        return IpcHandle(memory, _MemHandle(reserved), memory.size, offset=offset,
+                         source_info=context.device.get_device_identity())
     file = _shared.share(memory.device_pointer, memory.size)
     reserved = _LAYOUT.pack(_MAGIC, os.getpid(), file, memory.device_pointer, memory.size)
     return IpcHandle(memory, _MemHandle(reserved), memory.size, source_info=context.device.get_device_identity())
@@ -122,10 +125,12 @@ def ipc_handle_of(context, memory: MemoryPointer) -> "IpcHandle":
 
 def open_memory(context, handle: Any, size: int) -> MemoryPointer:
     """Device memory of another process, mapped here until the pointer is dropped; ValueError for a bad handle."""
-    _need_cpu_device(context)
     reserved = bytes(bytearray(getattr(handle, "reserved", handle)))
     if len(reserved) != _LAYOUT.size:
         raise ValueError("the handle of shared memory has %d bytes, not %d" % (len(reserved), _LAYOUT.size))
+    if context.device.is_hardware:
+        shared = call("cuIpcOpenMemHandle", _core.SharedMemory, context._core_device, reserved)
+        return MemoryPointer(context, shared.address, size, finalizer=shared.close)
     magic, pid, number, address, whole = _LAYOUT.unpack(reserved)
     if magic != _MAGIC:
         raise ValueError("not a handle of shared device memory")
@@ -178,6 +183,8 @@ class IpcHandle:
         """The memory; ValueError when it is open already, or in the process that made the handle."""
         if self._opened is not None:
             raise ValueError("IpcHandle is already opened")
+        if self.base is not None:
+            raise ValueError("a handle of shared memory cannot be opened in the process that made it")
         self._opened = open_memory(context, self.handle, self.size + self.offset)
         return self._opened.view(self.offset)
 

@@ -53,18 +53,8 @@ from ._memory import (
     set_memory_manager,
 )
 from ._modules import FuncAttr, Function, Module, max_potential_block_size
-from ._streams import (
-    DEFAULT,
-    LEGACY,
-    PER_THREAD,
-    Event,
-    ExternalStream,
-    Stream,
-    core_stream,
-    create_stream,
-    event_elapsed_time,
-    new_native,
-)
+from ._streams import (DEFAULT, LEGACY, PER_THREAD, Event, ExternalStream, Stream, core_stream, create_stream,
+                       event_elapsed_time, new_native)
 from .error import CudaDriverError, CudaSupportError
 from .linker import Linker as _Linker
 from .linker import LinkerError
@@ -181,6 +171,7 @@ class Driver:
         self._lock = threading.RLock()
         # The thread that goes on has no context any more, which launches look at without asking for one.
         self._threads.__dict__.clear()
+        _core.set_current_context(0)
 
     # Set-up.
 
@@ -246,17 +237,19 @@ class Driver:
 
     def current_handle(self) -> Optional[int]:
         """The handle of the calling thread's current context, or None."""
-        stack = self._stack
-        return stack[-1] if stack else None
+        return self._stack[-1] if self._stack else None
 
     def push_context(self, handle: int) -> None:
         """Makes a context the calling thread's current one."""
         self._stack.append(handle)
+        _core.set_current_context(handle)
 
     def pop_active_context(self) -> Optional[int]:
         """Takes the current context off the calling thread's stack; None when it is empty."""
         stack = self._stack
-        return stack.pop() if stack else None
+        popped = stack.pop() if stack else None
+        _core.set_current_context(stack[-1] if stack else 0)
+        return popped
 
     def get_active_context(self) -> _ActiveContext:
         """A context manager with ``context_handle`` and ``devnum`` of the calling thread's current context."""
@@ -272,6 +265,7 @@ class Driver:
     def reset(self) -> None:
         """Empties the calling thread's stack of contexts."""
         self._stack.clear()
+        _core.set_current_context(0)
 
     def new_handle(self) -> int:
         """A number that no other handle has."""
@@ -535,6 +529,7 @@ class Device:
             call("cuDevicePrimaryCtxReset", self._core.reset)
         if self._context is not None:
             self._context._generation += 1
+        _core.contexts_changed()
 
     @property
     def memory_limit(self) -> int:
@@ -614,6 +609,7 @@ class Context:
         if self._in_use:
             manager.initialize()
         self._memory_manager = manager
+        _core.contexts_changed()
 
     def prepare_for_use(self) -> None:
         """Initialises the memory manager."""
@@ -750,6 +746,11 @@ class Context:
         """Blocks of ``blocksize`` threads with ``memsize`` bytes of dynamic shared memory on one multiprocessor."""
         return call("cuOccupancyMaxActiveBlocksPerMultiprocessor", func._core_kernel.max_active_blocks, blocksize,
                     memsize)
+
+    def get_max_active_clusters(self, func: "Function", griddim, blockdim, clusterdim, memsize: int = 0) -> int:
+        """Clusters of ``clusterdim`` blocks, of a launch with these extents, that the device holds at once."""
+        count = func._core_kernel.max_active_clusters
+        return call("cuOccupancyMaxActiveClusters", count, griddim, blockdim, clusterdim, memsize)
 
     def get_max_potential_block_size(self, func: "Function", b2d_func, memsize: int, blocksizelimit: int,
                                      flags=None) -> Tuple[int, int]:

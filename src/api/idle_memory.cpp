@@ -1,0 +1,44 @@
+// Device memory that is taken and put off without waiting.
+#include "warploom/idle_memory.hpp"
+
+#include "api/state.hpp"
+
+namespace warploom::detail {
+namespace {
+
+// The queue is the context's own, so that the release may refer to it.
+runtime::PendingReleases::Release release_of(runtime::Context& context, const IdleMemory& memory) {
+  return [&context, memory]() -> Result<void> {
+    context.release(memory.address, memory.generation);
+    return {};
+  };
+}
+
+}  // namespace
+
+IdleMemory take_idle_memory(const Device& device, std::size_t bytes, const char* file, unsigned line) {
+  const auto& state = Access::state(device);
+  if (!state) return {};
+  runtime::Context& context = *state->context;
+  const std::uint64_t generation = context.generation();
+  return {context.allocate_idle(bytes, {file, line}), generation};
+}
+
+bool put_off_release(const Device& device, const IdleMemory& memory, std::size_t bytes) {
+  runtime::Context& context = *Access::state(device)->context;
+  if (context.device().observed()) return false;
+  return context.memory_releases().add_quietly(release_of(context, memory), bytes);
+}
+
+void release_idle_memory(const Device& device, const IdleMemory& memory, std::size_t bytes) {
+  runtime::Context& context = *Access::state(device)->context;
+  auto added = context.memory_releases().add(release_of(context, memory), bytes);
+  context.report_releases();
+  api::checked(std::move(added));
+}
+
+void give_back(const Device& device, const IdleMemory& memory) {
+  Access::state(device)->context->release(memory.address, memory.generation);
+}
+
+}  // namespace warploom::detail
