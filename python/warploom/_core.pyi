@@ -198,8 +198,7 @@ class Device:
     def memory_info(self) -> tuple[int, int]:
         """(free, total) bytes of device memory (cuMemGetInfo)."""
 
-    def share_memory(self, address: int) -> tuple[bytes, int]:
-        """(64 bytes, offset): a GPU's allocation for other processes, and how far in it the address lies."""
+    def share_memory(self, address: int) -> tuple[bytes, int]: ...
 
     def set_memory_limit(self, nbytes: int) -> None:
         """Changes how many bytes may be allocated, at most what the device was opened with."""
@@ -516,8 +515,7 @@ class Kernel:
 
     def max_active_blocks(self, block: Extents, smem: int = 0) -> int:
         """Blocks with smem bytes of dynamic shared memory that one multiprocessor holds at once."""
-    def max_active_clusters(self, grid: Extents, block: Extents, cluster: Extents, smem: int = 0) -> int:
-        """Clusters of a launch that the device holds at once (cuOccupancyMaxActiveClusters)."""
+    def max_active_clusters(self, grid: Extents, block: Extents, cluster: Extents, smem: int = 0) -> int: ...
     def max_potential_block(self, smem: Union[int, Callable[[int], int]] = 0, limit: int = 0) -> tuple[int, int]:
         """(grid, block) with most threads resident; smem: bytes, or a function of the block's threads."""
 
@@ -616,9 +614,7 @@ def allocate_pointer(nbytes: int) -> Any:
 def set_array_class(type: type, plan: Callable[..., Any]) -> None:
     """Says which class new arrays have, and what gives the layout for a shape, a dtype and an order."""
 
-def make_device_array(long_way: Callable[..., Any], dtype: object, module: str) -> Callable[..., Any]:
-    """The function cuda.device_array of a module, which leaves to long_way() what it cannot do; dtype: the default."""
-
+def make_device_array(long_way: Callable[..., Any], dtype: object, module: str) -> Callable[..., Any]: ...
 def set_current_context(handle: int) -> None: ...
 def contexts_changed() -> None: ...
 class ConfiguredLaunch:
@@ -637,13 +633,10 @@ def set_launch_class(
 ) -> None: ...
 
 class SharedMemory:
-    """Memory of another process (cuIpcOpenMemHandle), until close()."""
-
     def __init__(self, device: Device, handle: bytes, offset: int = 0) -> None: ...
     @property
     def address(self) -> int: ...
-    def close(self) -> None:
-        """Ends the use of the memory; does nothing a second time."""
+    def close(self) -> None: ...
 
 def forget_array_class() -> None:
     """Takes that back, before the interpreter ends."""
