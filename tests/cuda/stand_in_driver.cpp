@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/cuda/driver_types.hpp"
+#include "stand_in_calls.hpp"
 #include "stand_in_ipc.hpp"
 #include "warploom/warploom.hpp"
 
@@ -203,26 +204,12 @@ stand_in::SharedPages& shared_pages() {
   return pages;
 }
 
-// Calls of entry points, by name.
-struct Calls {
-  std::mutex mutex;
-  std::map<std::string, unsigned> counts;
-};
-Calls& calls() {
-  static auto& all = *new Calls;
-  return all;
-}
-void note_call(const char* name) {
-  const std::lock_guard lock(calls().mutex);
-  ++calls().counts[name];
-}
-
 }  // namespace
 
 extern "C" {
 
 #define ENTRY [[gnu::visibility("default")]] int
-#define COUNTED note_call(__func__)
+#define COUNTED stand_in::Calls::of_process().note(__func__)
 #define ENTERED \
   COUNTED;      \
   if (const int status = failure(); status != 0) return status
@@ -231,14 +218,9 @@ ENTRY stand_in_fail(int status) { return failure().exchange(status); }
 ENTRY cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned);
 ENTRY cuMemHostUnregister(void* address);
 
-// "name count" in lines, of the calls since the last time it was asked.
 [[gnu::visibility("default")]] const char* stand_in_calls() {
   thread_local std::string text;
-  text.clear();
-  const std::lock_guard lock(calls().mutex);
-  for (const auto& [name, number] : calls().counts) text += name + " " + std::to_string(number) + "\n";
-  calls().counts.clear();
-  return text.c_str();
+  return (text = stand_in::Calls::of_process().take()).c_str();
 }
 
 ENTRY cuInit(unsigned) {
