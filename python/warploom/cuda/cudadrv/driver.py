@@ -19,39 +19,13 @@ from warploom.cuda.core import config
 from . import _copies
 from ._attributes import device_attributes
 from ._calls import ERROR_NAMES, CudaAPIError, api_error, at_synchronize, call, synchronized
-from ._copies import (
-    device_extents,
-    device_memory_size,
-    device_memset,
-    device_pointer,
-    device_to_device,
-    device_to_host,
-    host_memory_extents,
-    host_memory_size,
-    host_pointer,
-    host_to_device,
-    is_device_memory,
-    memory_size_from_info,
-    require_device_memory,
-)
-from ._memory import (
-    AutoFreePointer,
-    BaseCUDAMemoryManager,
-    GetIpcHandleMixin,
-    HostOnlyCUDAMemoryManager,
-    ManagedMemory,
-    MappedMemory,
-    MemoryInfo,
-    MemoryPointer,
-    NumbaCUDAMemoryManager,
-    OwnedPointer,
-    PendingDeallocs,
-    PendingInfo,
-    PinnedMemory,
-    memory_manager_class,
-    pinned_ranges,
-    set_memory_manager,
-)
+from ._copies import (device_extents, device_memory_size, device_memset, device_pointer, device_to_device,
+                      device_to_host, host_memory_extents, host_memory_size, host_pointer, host_to_device,
+                      is_device_memory, memory_size_from_info, require_device_memory)
+from ._memory import (AutoFreePointer, BaseCUDAMemoryManager, GetIpcHandleMixin, HostOnlyCUDAMemoryManager,
+                      ManagedMemory, MappedMemory, MemoryInfo, MemoryPointer, NumbaCUDAMemoryManager, OwnedPointer,
+                      PendingDeallocs, PendingInfo, PinnedMemory, memory_manager_class, pinned_ranges,
+                      set_memory_manager)
 from ._modules import FuncAttr, Function, Module, max_potential_block_size
 from ._streams import (DEFAULT, LEGACY, PER_THREAD, Event, ExternalStream, Stream, core_stream, create_stream,
                        event_elapsed_time, new_native)
