@@ -131,6 +131,28 @@ def test_loads_of_an_array_that_is_only_read_do_not_wait_for_stores():
     np.testing.assert_array_equal(c.copy_to_host(), [0, 1, 2, 3, 4, 5, 6, 7, 8])
 
 
+def test_shared_arrays_of_any_kind_overlap_nothing():
+    @cuda.jit
+    def staged(a, c):
+        one, other = cuda.shared.array(32, np.float32), cuda.shared.array(0, np.float32)
+        own = cuda.local.array(2, np.float32)
+        t = cuda.threadIdx.x
+        for k in range(4):
+            one[t] = a[t]
+            other[t] = a[t + 1]
+            own[k % 2] = a[t + k]
+            cuda.syncthreads()
+            c[k * 32 + t] = one[31 - t] + other[t] + own[k % 2]
+            cuda.syncthreads()
+
+    a, c = np.arange(36, dtype=np.float32), np.zeros(128, np.float32)
+    staged[1, 32, 0, 128](a, c)
+    t = np.arange(32)
+    np.testing.assert_array_equal(c, np.concatenate([a[31 - t] + a[t + 1] + a[t + k] for k in range(4)]))
+    (ptx,) = staged.inspect_asm().values()
+    assert ptx.count(".entry") == 2 and "ld.global.nc" in ptx, ptx
+
+
 @pytest.mark.parametrize("calls", [1, 3])
 def test_arrays_that_overlap_are_seen_by_each_launch(calls):
     def run(a, c):

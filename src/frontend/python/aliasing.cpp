@@ -28,7 +28,15 @@ Accesses::Places Accesses::places(const llvm::Value* pointer) const {
   Places found;
   llvm::SmallVector<const llvm::Value*, 4> objects;
   llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
-  for (const llvm::Value* object : objects) {
+  llvm::SmallPtrSet<const llvm::Value*, 8> seen;  // an array that a loop swaps with another leads back to itself
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const llvm::Value* object = objects[i];
+    if (!seen.insert(object).second) continue;
+    if (const auto* part = llvm::dyn_cast<llvm::ExtractValueInst>(object))
+      if (const llvm::Value* value = llvm::FindInsertedValue(part->getOperand(0), part->getIndices())) {
+        llvm::getUnderlyingObjects(value, objects, nullptr, 0);
+        continue;
+      }
     if (llvm::isa<llvm::AllocaInst, llvm::GlobalVariable>(object)) {
       found.own = true;
       continue;
