@@ -2,6 +2,7 @@
 // without a GPU cuBLAS and cuFFT are stand-ins.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <bit>
 #include <cmath>
@@ -454,9 +455,20 @@ TEST_P(Math, CallsThatCannotBeAreRefused) {
 }
 
 TEST_P(Math, ArraysThatTheDeviceDoesNotReachAreRefused) {
-  if (std::string(GetParam()) == "cpu") GTEST_SKIP() << "the CPU device reaches all memory";
   std::vector<float> host(16);
   NdArray<float, 2> a(device, {4, 4}), c(device, {4, 4});
+  if (std::string(GetParam()) == "cpu") {
+    // Nobody's memory, as that of a GPU is for the host.
+    void* nobodys = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(nobodys, MAP_FAILED);
+    EXPECT_EQ(
+        id_of([&] { blas::gemm(stream, 1.0F, {static_cast<float*>(nobodys), {4, 4}}, a.view(), 0.0F, c.view()); }),
+        error_id::invalid_value);
+    munmap(nobodys, 4096);
+    EXPECT_EQ(id_of([&] { blas::gemm(stream, 1.0F, {host.data(), {4, 4}}, a.view(), 0.0F, c.view()); }), 0);
+    stream.synchronize();
+    return;
+  }
   try {
     blas::gemm(stream, 1.0F, {host.data(), {4, 4}}, a.view(), 0.0F, c.view());
     ADD_FAILURE() << "memory of the host";

@@ -6,8 +6,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/diag_of.hpp"
 #include "base/library.hpp"
-#include "device/cpu/math.hpp"
+#include "device/cpu/cpu_device.hpp"
 
 namespace warploom::device {
 namespace {
@@ -242,6 +243,12 @@ Diag no_such_type() {
 }
 
 }  // namespace
+
+Result<void> CpuMath::reachable(const void* address) {
+  if (address == nullptr || device_.reads(address)) return {};
+  return diag_of(ErrorId::invalid_value, "the array is in memory that the CPU does not reach",
+                 "pass an array of this device or of the host; copy those of GPUs first");
+}
 
 Result<void> CpuMath::need_blas() {
   if (!cblas()) return Diag(cblas().error());

@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "base/cores.hpp"
+#include "base/readable.hpp"
 #include "cache/store.hpp"
 
 namespace warploom::device {
@@ -201,6 +202,11 @@ Result<void> CpuDevice::copy(void* to, const void* from, std::size_t bytes) {
     std::memcpy(target + at, source + at, std::min(piece, bytes - at));
   });
   return {};
+}
+
+bool CpuDevice::reads(const void* address) const {
+  // Tracked managed memory lets kernels in when they touch it, and nobody else.
+  return memory_.contains(reinterpret_cast<std::uint64_t>(address), 1) || managed_.any_tracked() || readable(address);
 }
 
 Result<void> CpuDevice::check_launch(Kernel& kernel_, const Launch& launch) {

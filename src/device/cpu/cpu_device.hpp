@@ -159,6 +159,8 @@ class CpuDevice final : public Device {
   Math* math() override { return &math_; }
 
   DeviceMemory& memory() { return memory_; }
+  // False for what libraries would fault at, such as memory of a GPU.
+  [[nodiscard]] bool reads(const void* address) const;
   [[nodiscard]] const TextureTable& textures() const { return textures_; }
   // Runs one block again with every access checked, to name the thread that faulted.
   std::optional<Diag> replay(Grid& grid, std::uint64_t block, std::uint64_t fault_address);
@@ -181,7 +183,7 @@ class CpuDevice final : public Device {
   ManagedMemory managed_;
   TextureTable textures_;
   WorkerPool pool_;
-  CpuMath math_{pool_.threads()};
+  CpuMath math_{*this, pool_.threads()};
   std::mutex observers_mutex_;
   Observers observers_;
   std::atomic<bool> observed_{false};               // there are observers

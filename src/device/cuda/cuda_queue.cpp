@@ -1,15 +1,13 @@
 // Order of work on the GPU, and waiting for it.
 #include "device/cuda/cuda_queue.hpp"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "base/readable.hpp"
 #include "device/cuda/cuda_device.hpp"
 
 namespace warploom::device::cuda {
@@ -19,14 +17,6 @@ constexpr Status kNotReady = 600;
 
 StreamHandle* legacy_handle() {
   return reinterpret_cast<StreamHandle*>(1);  // CU_STREAM_LEGACY
-}
-
-bool readable(const void* address) {
-  std::uint64_t word = 0;
-  if (reinterpret_cast<std::uintptr_t>(address) % alignof(void*) != 0) return false;
-  const iovec here{&word, sizeof(word)};
-  const iovec there{const_cast<void*>(address), sizeof(word)};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(sizeof(word));
 }
 
 }  // namespace
@@ -94,7 +84,7 @@ Result<std::unique_ptr<CudaQueue>> CudaQueue::adopt(const CudaDevice& device, st
   d.what = fmt::format("0x{:x} is no stream of this device", number);
   d.remedy = "pass the CUstream of a stream that lives, of the same device";
   // The driver reads through the number.
-  if (!readable(handle)) return d;
+  if (number % alignof(void*) != 0 || !readable(handle)) return d;
   WL_TRY(device.enter());
   ContextHandle *owner = nullptr, *current = nullptr;
   if (device.driver().stream_context(handle, &owner) != 0) return d;
