@@ -1,8 +1,5 @@
 // The GPU benchmark: launches beside the raw driver, copies and kernels beside the copy limit. gpu_bench [--ptx FILE]
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -17,31 +14,15 @@
 
 #include <warploom/warploom.hpp>
 
+#include "raw.hpp"
+
 namespace {
 
 using namespace warploom;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-// The raw driver, for comparison, in the context that the device has made current.
-struct Raw {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW);
-  template <class F>
-  F* entry(const char* name) const {
-    auto* found = reinterpret_cast<F*>(dlsym(library, name));
-    if (found == nullptr) throw std::runtime_error(std::string("no entry point ") + name);
-    return found;
-  }
-};
-
-void ok(int status) {
-  if (status != 0) throw std::runtime_error("the driver reports " + std::to_string(status));
-}
+using bench::median;
+using bench::now;
+using bench::ok;
 
 struct Expectation {
   std::string name;
@@ -99,7 +80,7 @@ class Bench {
   }
 
   void launches() {
-    const Raw raw;
+    const bench::Library raw = bench::raw_driver();
     using Get = int(void**, void*, const char*);
     using Load = int(void**, const void*);
     using Launch =
@@ -173,7 +154,7 @@ class Bench {
          rate(bytes, [&](const Stream& s) { copy(s, pinned.data(), there.data(), bytes); }, 4), "GB/s");
     note("pageable, host to device",
          rate(bytes, [&](const Stream& s) { copy(s, there.data(), pageable.data(), bytes); }, 2), "GB/s");
-    const Raw raw;
+    const bench::Library raw = bench::raw_driver();
     using Copy = int(void*, void*, std::size_t, void*);
     using Wait = int(void*);
     auto* copy_async = raw.entry<Copy>("cuMemcpyAsync");

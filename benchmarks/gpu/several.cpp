@@ -1,9 +1,6 @@
 // The benchmark of several GPUs: copies between two of them beside the raw driver, and collectives of all beside raw
 // NCCL. gpus_bench [--json FILE] [--quick]
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -16,41 +13,16 @@
 
 #include <warploom/warploom.hpp>
 
+#include "raw.hpp"
+
 namespace {
 
 using namespace warploom;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-class Library {
- public:
-  Library(const char* variable, const char* name) {
-    const char* named = std::getenv(variable);
-    name_ = named == nullptr || *named == '\0' ? name : named;
-    handle_ = dlopen(name_.c_str(), RTLD_NOW);
-  }
-  [[nodiscard]] bool found() const { return handle_ != nullptr; }
-  [[nodiscard]] const std::string& name() const { return name_; }
-  template <class F>
-  F* entry(const char* name) const {
-    auto* at = reinterpret_cast<F*>(dlsym(handle_, name));
-    if (at == nullptr) throw std::runtime_error(name_ + " has no entry point " + name);
-    return at;
-  }
-
- private:
-  std::string name_;
-  void* handle_ = nullptr;
-};
-
-void ok(int status) {
-  if (status != 0) throw std::runtime_error("a raw call reports " + std::to_string(status));
-}
+using bench::Library;
+using bench::median;
+using bench::now;
+using bench::ok;
 
 struct Expectation {
   std::string name;
@@ -112,7 +84,7 @@ class Bench {
     on_a.fill(std::uint8_t{3});
     on_b.fill(std::uint8_t{5});
 
-    const Library driver("WARPLOOM_CUDA_DRIVER", "libcuda.so.1");
+    const Library driver = bench::raw_driver();
     using Copy = int(std::uint64_t, void*, std::uint64_t, void*, std::size_t, void*);
     auto* copy_raw = driver.entry<Copy>("cuMemcpyPeerAsync");
     auto* retain = driver.entry<int(void**, int)>("cuDevicePrimaryCtxRetain");
