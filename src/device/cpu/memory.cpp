@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "device/largest.hpp"
+
 namespace warploom::device {
 namespace {
 
@@ -14,7 +16,6 @@ constexpr std::uint64_t kGranule = 512;
 constexpr std::uint64_t kChunk = 2ULL << 20;
 constexpr std::uint64_t kKeep = 1ULL << 30;
 constexpr std::size_t kRemembered = 64;
-constexpr std::size_t kShown = 5;
 
 // Arrays that lie at one place of their pages compete for the same sets of caches and banks of memory when a kernel
 // walks through them side by side: large ones begin at places of their own.
@@ -88,14 +89,7 @@ Diag DeviceMemory::out_of_memory(std::size_t bytes) const {
   d.id = ErrorId::out_of_memory;
   d.what = fmt::format("out of device memory: {} bytes asked for, {} of {} free, largest block {}", bytes, left,
                        capacity_, std::min(largest, left));
-  std::vector<const std::pair<const std::uint64_t, Block>*> biggest;
-  for (const auto& entry : live_) biggest.push_back(&entry);
-  const std::size_t shown = std::min(kShown, biggest.size());
-  std::partial_sort(biggest.begin(), biggest.begin() + static_cast<std::ptrdiff_t>(shown), biggest.end(),
-                    [](const auto* a, const auto* b) { return a->second.bytes > b->second.bytes; });
-  for (std::size_t i = 0; i < shown; ++i)
-    d.where += (i == 0 ? "largest live allocations: " : ", ") + name(biggest[i]->first, biggest[i]->second);
-  if (biggest.size() > shown) d.where += fmt::format(", and {} smaller ones", biggest.size() - shown);
+  d.where = largest_allocations(live_, name);
   d.remedy = "free arrays that are no longer needed, or give the device a larger limit";
   return d;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/cuda/cuda_device.hpp"
+#include "device/largest.hpp"
 
 namespace warploom::device::cuda {
 namespace {
@@ -36,19 +37,10 @@ Diag CudaDevice::out_of_memory(std::size_t bytes) const {
   Diag d;
   d.id = ErrorId::out_of_memory;
   const std::size_t free = free_bytes();
-  constexpr std::size_t kShown = 5;
   const std::lock_guard lock(memory_mutex_);
   d.what =
       fmt::format("out of device memory: {} bytes asked for, {} of {} free on {}", bytes, free, limit_, profile_.title);
-  std::vector<const std::pair<const std::uintptr_t, Allocation>*> biggest;
-  biggest.reserve(allocations_.size());
-  for (const auto& entry : allocations_) biggest.push_back(&entry);
-  const std::size_t shown = std::min(kShown, biggest.size());
-  std::partial_sort(biggest.begin(), biggest.begin() + static_cast<std::ptrdiff_t>(shown), biggest.end(),
-                    [](const auto* a, const auto* b) { return a->second.bytes > b->second.bytes; });
-  for (std::size_t i = 0; i < shown; ++i)
-    d.where += (i == 0 ? "largest live allocations: " : ", ") + named(biggest[i]->first, biggest[i]->second);
-  if (biggest.size() > shown) d.where += fmt::format(", and {} smaller ones", biggest.size() - shown);
+  d.where = largest_allocations(allocations_, named);
   d.remedy = limit_ < profile_.memory_bytes
                  ? "free arrays that are no longer needed, or give the device a larger limit"
                  : "free arrays that are no longer needed; other programs use the GPU's memory too (nvidia-smi)";
