@@ -8,7 +8,8 @@ import pytest
 PROGRAM = """
 from warploom import cuda
 try:
-    print(cuda.is_available(), len(cuda.gpus), cuda.get_current_device().id, cuda.to_device([1, 2]).copy_to_host().sum())
+    total = cuda.to_device([1, 2]).copy_to_host().sum()
+    print(cuda.is_available(), len(cuda.gpus), cuda.get_current_device().id, total)
 except cuda.cudadrv.error.CudaSupportError as error:
     print(cuda.is_available(), error)
 """

@@ -94,8 +94,8 @@ def _switch(device: Device, nested: bool) -> Context:
 def get_context(devnum: Optional[int] = None) -> Context:
     """The calling thread's current context; with ``devnum``, that device's, which becomes the current one.
 
-    Without a context the primary one of ``first_device()`` becomes current. Raises RuntimeError for a context that is not a
-    device's primary one, and when the device would change inside a function decorated with ``require_context``.
+    Without a context the primary one of ``first_device()`` becomes current. Raises RuntimeError for a context that is
+    not a device's primary one, and when the device would change inside a function decorated with ``require_context``.
     """
     if devnum is None and not driver._forked:
         try:
