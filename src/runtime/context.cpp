@@ -194,6 +194,11 @@ Result<void> Context::launch(const std::shared_ptr<Stream>& stream, device::Kern
     if (!captured) return std::move(captured.error());
     if (*captured) return {};
   }
+  // A queue keeps its own order, and the device what a launch needs.
+  if (stream->has_queue()) {
+    if (stream->launch_now(kernel, launch) == 0) return stream_closed();
+    return {};
+  }
   thread_local std::vector<Ticket> after;
   after.clear();
   add_default_order(stream, after);
@@ -222,12 +227,21 @@ Result<void> Context::run(const std::shared_ptr<Stream>& stream, Work work) {
 
 void Context::execute(const Item& item) {
   if (poisoned_.load(std::memory_order_acquire) && !item.always) return;
-  auto result = item.kernel != nullptr ? device_->run_checked(*item.kernel, item.launch)
-                : item.graph           ? item.graph->run(helpers_, static_cast<const EventRecords*>(item.keep.get()))
-                : item.any_thread      ? item.work()
-                                       : run_host_work(item.work);
+  if (item.kernel != nullptr) {
+    execute(*item.kernel, item.launch);
+    return;
+  }
+  auto result = item.graph        ? item.graph->run(helpers_, static_cast<const EventRecords*>(item.keep.get()))
+                : item.any_thread ? item.work()
+                                  : run_host_work(item.work);
+  if (!result) record_error(std::move(result.error()));
+}
+
+void Context::execute(device::Kernel& kernel, const device::Launch& launch) {
+  if (poisoned_.load(std::memory_order_acquire)) return;
+  auto result = device_->run_checked(kernel, launch);
   if (result) return;
-  if (item.kernel != nullptr) name_site(result.error(), item.launch.site);
+  name_site(result.error(), launch.site);
   record_error(std::move(result.error()));
 }
 

@@ -128,6 +128,7 @@ class Context : public std::enable_shared_from_this<Context> {
 
   // Called by streams. Items of blocking streams are counted, except those of the default stream.
   void execute(const Item& item);
+  void execute(device::Kernel& kernel, const device::Launch& launch);
   void blocking_item_pushed() { blocking_items_.fetch_add(1, std::memory_order_relaxed); }
   void item_finished(bool counted) {
     if (counted) blocking_items_.fetch_sub(1, std::memory_order_relaxed);

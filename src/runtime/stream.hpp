@@ -108,6 +108,8 @@ class Stream {
     if (wake) wake_worker();
     return position;
   }
+  // A checked launch that comes after nothing else, straight to the queue; its position, 0 when the stream is closed.
+  std::uint64_t launch_now(device::Kernel& kernel, const device::Launch& launch);
   // No more items; the worker ends when the queue is empty.
   void close();
   // Takes items again; only after join().

@@ -25,6 +25,16 @@ std::uint64_t Stream::send(Item& item) {
   return tail_.fetch_add(1, std::memory_order_acq_rel) + 1;
 }
 
+std::uint64_t Stream::launch_now(device::Kernel& kernel, const device::Launch& launch) {
+  const Producing producing(*this);
+  if (closed_.load(std::memory_order_relaxed)) return 0;
+  {
+    const device::UseQueue use(*queue_);
+    context_.execute(kernel, launch);
+  }
+  return tail_.fetch_add(1, std::memory_order_acq_rel) + 1;
+}
+
 void Stream::report(Diag diag) const { context_.report(std::move(diag)); }
 
 void Stream::send_after(const Ticket& ticket) {

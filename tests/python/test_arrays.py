@@ -1,7 +1,9 @@
 """Device arrays behave as NumPy's in shape, views, assignment and errors, and keep to their memory."""
 
 import gc
+import inspect
 import itertools
+import pickle
 import threading
 
 import numpy as np
@@ -332,3 +334,35 @@ def test_arrays_on_many_threads_in_cycles_and_without_a_context():
         thread.join()
     gc.collect()
     assert len(cuda.current_context().memory_manager.deallocations) <= cuda.config.CUDA_DEALLOCS_COUNT
+
+
+def test_new_arrays_take_arguments_as_a_function_does():
+    assert list(inspect.signature(cuda.device_array).parameters) == ["shape", "dtype", "strides", "order", "stream"]
+    assert pickle.loads(pickle.dumps(cuda.device_array)) is cuda.device_array
+    stream = cuda.stream()
+    array = cuda.device_array(order="F", stream=stream, dtype=np.int16, shape=(3, 5))
+    assert (array.shape, array.strides, array.dtype, array.stream) == ((3, 5), (2, 6), np.int16, stream)
+    assert cuda.device_array(7).dtype == np.float64
+    assert cuda.device_array((np.int64(2), 3), "int8", None, "C", 0).shape == (2, 3)
+    assert cuda.device_array((2, 2), np.float32, strides=(16, 4)).strides == (16, 4)
+    for wrong in (dict(), dict(shape=3, size=4), dict(shape=-1)):
+        with pytest.raises((TypeError, ValueError)):
+            cuda.device_array(**wrong)
+    with pytest.raises(TypeError):
+        cuda.device_array(3, shape=3)
+
+
+def test_new_arrays_see_what_changes_in_a_dtype():
+    dtype = np.dtype([("a", np.int32), ("b", np.float32)])
+    assert cuda.device_array(4, dtype).dtype.names == ("a", "b")
+    dtype.names = ("c", "d")
+    assert cuda.device_array(4, dtype).dtype.names == ("c", "d")
+
+
+def test_new_arrays_of_many_shapes_are_not_taken_for_each_other():
+    for _ in range(2):
+        for n in range(1, 200):
+            assert cuda.device_array(n, np.int8).shape == (n,)
+            array = cuda.device_array((n, 3), np.dtype(np.float32), order="F" if n % 2 else "C")
+            assert array.shape == (n, 3) and array.strides == ((4, 4 * n) if n % 2 else (12, 4))
+            assert array.size == 3 * n and array.alloc_size == 12 * n

@@ -151,6 +151,10 @@ def test_kernel_attributes_and_globals(module):
     assert attributes["registers"] > 0 and attributes["static_shared_bytes"] == 0
     assert [bytes for _, _, bytes, _ in kernel.parameters()] == [8] * 12
     assert kernel.max_active_blocks((128, 2)) > 0
+    clusters = kernel.max_active_clusters(64, (128, 2), 2)
+    assert 0 < kernel.max_active_clusters((64,), (128, 2), (4, 1, 1), smem=1024) <= clusters
+    with pytest.raises(_core.Error):
+        kernel.max_active_clusters(64, 128, 3)  # which does not divide the grid
     assert module.kernel_names() == ["axpy", "scalars", "store_far"]
     assert module.global_("counter")[1] == 8
 
