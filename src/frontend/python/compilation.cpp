@@ -169,27 +169,15 @@ std::unique_ptr<llvm::TargetMachine> make_target(unsigned major, unsigned minor,
       optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
 }
 
-// Whether a value depends on memory that other threads have, too.
-bool depends_on_memory(const llvm::Value* value) {
-  llvm::SmallPtrSet<const llvm::Value*, 16> seen;
-  llvm::SmallVector<const llvm::Value*, 16> open{value};
-  while (!open.empty()) {
-    const auto* one = llvm::dyn_cast<llvm::Instruction>(open.pop_back_val());
-    if (!one || !seen.insert(one).second) continue;
-    if (llvm::isa<llvm::LoadInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(one)) return true;
-    for (const llvm::Value* operand : one->operands()) open.push_back(operand);
-  }
-  return false;
-}
-
-// The wrap-around of an index is a branch where the CPU device sees a plain pattern over the lanes behind it. Elsewhere
-// LLVM may make a select of it, which stops neither loads from being moved together nor loops from being unrolled.
+// The wrap-around of an index is a branch for the CPU device, which sees a plain pattern over the lanes behind it. For
+// a GPU, LLVM may make a select of it, which stops neither loads from being moved together nor loops from being
+// unrolled.
 void choose_wraps(llvm::Function& function, bool gpu) {
   for (llvm::BasicBlock& block : function) {
     auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
     if (!branch || !branch->getMetadata(wrap_mark)) continue;
     branch->setMetadata(wrap_mark, nullptr);
-    if (gpu || depends_on_memory(branch->getCondition())) branch->setMetadata(llvm::LLVMContext::MD_prof, nullptr);
+    if (gpu) branch->setMetadata(llvm::LLVMContext::MD_prof, nullptr);
   }
 }
 
