@@ -116,7 +116,7 @@ class NumbaLike:
         here = lambda: c[some].copy_to_host()
         rate("vector add", 3 * once, lambda: k["vector_add"][blocks, 256](*flat), here, 2 * host[some], 0)
         rate("copy", 2 * once, lambda: k["copy"][blocks, 256](flat[0], flat[2]), here, host[some], 0)
-        rate("transpose", 2 * once, lambda: k["transpose"][(n // 32, n // 32), (32, 8)](a, c), here, host.T[some], 0)
+        rate("transpose", 2 * once, lambda: k["transpose"][(n // 64, n // 64), (64, 8)](a, c), here, host.T[some], 0)
         w = np.array([1, 4, 6, 4, 1], np.float64) / 16
         near = host[some.start - 2:some.stop + 2].astype(np.float64)
         want = sum(w[j] * w[i] * near[j:j + 4, i:n - 4 + i] for j in range(5) for i in range(5))

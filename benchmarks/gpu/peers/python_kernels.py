@@ -47,13 +47,14 @@ def make(cuda, row):
 
     @cuda.jit
     def transpose(a, c):
-        tile = cuda.shared.array((32, 33), float32)
+        # Tiles of 64 x 64: eight loads of each thread are on their way.
+        tile = cuda.shared.array((64, 65), float32)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-        x, y = cuda.blockIdx.x * 32, cuda.blockIdx.y * 32
-        for j in range(0, 32, 8):
+        x, y = cuda.blockIdx.x * 64, cuda.blockIdx.y * 64
+        for j in range(0, 64, 8):
             tile[ty + j, tx] = a[y + ty + j, x + tx]
         cuda.syncthreads()
-        for j in range(0, 32, 8):
+        for j in range(0, 64, 8):
             c[x + ty + j, y + tx] = tile[tx, ty + j]
 
     @cuda.jit
