@@ -148,6 +148,7 @@ def test_copies_on_request():
 def test_streams_are_ordered():
     array = cuda.to_device(np.zeros(1 << 16, dtype=np.int64))
     add[2048, 32](array, 0)
+    cuda.synchronize()  # streams that do not block run beside the default stream
     producer, consumer = cuda.stream(blocking=False), cuda.stream(blocking=False)
     mine = array.bind(producer)
     for _ in range(50):

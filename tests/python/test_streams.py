@@ -152,6 +152,7 @@ def test_events_order_streams_and_measure(gate):
     array = cuda.to_device(np.zeros(1))
     start, end = cuda.event(), cuda.event()
     start.record(first)
+    start.synchronize()  # its time is before the pause
     hold(first, gate)
     array.setitem(0, 1, stream=first)
     end.record(first)
