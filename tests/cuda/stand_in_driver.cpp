@@ -53,6 +53,7 @@ struct World {
   std::map<std::uint64_t, ManagedMemory> managed;
   std::map<void*, HostRegistration> registered;
   std::set<Stream*> streams;
+  std::set<Event*> events;
   std::set<void*> modules;  // those of a context that was lost stay
   std::map<std::uint64_t, Texture> textures;
   std::map<std::uint64_t, Surface> surfaces;
@@ -301,6 +302,8 @@ ENTRY cuDevicePrimaryCtxReset_v2(int number) {
     w.surfaces.clear();
     for (Stream* stream : w.streams) delete stream;
     w.streams.clear();
+    for (Event* event : w.events) delete event;
+    w.events.clear();
     return 0;
   });
 }
@@ -568,11 +571,15 @@ ENTRY cuEventCreate(Event** event, unsigned) {
   COUNTED;
   return answer([&] {
     *event = new Event(world().device);
+    const std::lock_guard lock(world().mutex);
+    world().events.insert(*event);
     return 0;
   });
 }
 ENTRY cuEventDestroy_v2(Event* event) {
   ENTERED;
+  const std::lock_guard lock(world().mutex);
+  if (world().events.erase(event) == 0) return 400;
   delete event;
   return 0;
 }

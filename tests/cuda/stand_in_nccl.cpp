@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 namespace {
@@ -144,6 +145,18 @@ std::vector<std::byte> reduced(const std::map<int, Part>& parts, std::size_t fir
 
 bool known(int type, int how) { return bytes_of(type) != 0 && (how == 0 || how == 2); }
 
+// Those of a context that was lost stay.
+std::set<Comm*>& comms() {
+  static auto& all = *new std::set<Comm*>;
+  return all;
+}
+Comm* made(Comm comm) {
+  auto* out = new Comm(std::move(comm));
+  const std::lock_guard lock(groups_mutex);
+  comms().insert(out);
+  return out;
+}
+
 }  // namespace
 
 extern "C" {
@@ -178,7 +191,7 @@ ENTRY ncclCommInitRank(Comm** out, int ranks, Id id, int rank) {
   ++group->joined;
   group->changed.notify_all();
   group->changed.wait(lock, [&] { return group->joined == ranks; });
-  *out = new Comm{group, rank};
+  *out = made({group, rank});
   return success;
 }
 ENTRY ncclCommInitAll(Comm** out, int count, const int* devices) {
@@ -186,11 +199,13 @@ ENTRY ncclCommInitAll(Comm** out, int count, const int* devices) {
   for (int i = 0; i < count; ++i) {
     for (int k = 0; k < i; ++k)
       if (devices[k] == devices[i]) return invalid_usage;
-    out[i] = new Comm{group, i};
+    out[i] = made({group, i});
   }
   return success;
 }
 ENTRY ncclCommDestroy(Comm* comm) {
+  const std::lock_guard lock(groups_mutex);
+  if (comms().erase(comm) == 0) return invalid_argument;
   delete comm;
   return success;
 }
