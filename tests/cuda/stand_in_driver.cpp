@@ -1,97 +1,12 @@
 // A libcuda.so.1 for tests on machines without a GPU: the entry points that the CUDA device uses, on two CPU devices.
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <set>
-#include <string>
-#include <vector>
 
-#include "device/cuda/driver_types.hpp"
-#include "stand_in_calls.hpp"
 #include "stand_in_ipc.hpp"
-#include "warploom/warploom.hpp"
+#include "stand_in_world.hpp"
+
+using namespace stand_in;
 
 namespace {
-
-using namespace warploom;
-namespace cuda = warploom::device::cuda;
-
-struct World;
-
-struct Function {
-  Kernel kernel;
-  std::vector<Parameter> parameters;
-  World* home;
-};
-struct LoadedModule {
-  Module module;
-  World* home;
-  std::map<std::string, std::unique_ptr<Function>> functions;
-};
-
-// An array, and each level of a mip pyramid.
-struct Texels {
-  std::shared_ptr<TexelArray> array;
-  unsigned level = 0;
-  std::vector<std::unique_ptr<Texels>> levels;  // of a pyramid
-};
-
-// One GPU with its primary context.
-struct World {
-  explicit World(int number_) : number(number_) {}
-  const int number;
-  std::mutex mutex;
-  Device device = Device::open("cpu", {.threads = 2, .profile = "l4"});
-  std::map<std::uint64_t, DeviceArray<std::byte>> memory;
-  std::map<std::uint64_t, ManagedMemory> managed;
-  std::map<void*, HostRegistration> registered;
-  std::set<Stream*> streams;
-  std::set<Event*> events;
-  std::set<void*> modules;  // those of a context that was lost stay
-  std::map<std::uint64_t, Texture> textures;
-  std::map<std::uint64_t, Surface> surfaces;
-  std::vector<std::string> images;  // of links, which live as long as the process
-};
-
-constexpr int kDevices = 2;
-
-World& world_of(int number) {
-  static auto& instances = *new std::array<World*, kDevices>{new World(0), new World(1)};  // clients call at exit
-  return *instances[static_cast<std::size_t>(number)];
-}
-
-thread_local World* current = nullptr;
-
-World& world() { return current != nullptr ? *current : world_of(0); }
-
-// What every call gives when it is not 0, as after an error that ends the context: from the environment, or a test.
-std::atomic<int>& failure() {
-  static std::atomic<int> status{[] {
-    const char* text = std::getenv("STAND_IN_STATUS");
-    return text == nullptr ? 0 : std::atoi(text);
-  }()};
-  return status;
-}
-
-// Runs what an entry point does, and gives its status.
-template <class F>
-int answer(F&& f) {
-  if (const int status = failure(); status != 0) return status;
-  try {
-    return f();
-  } catch (const Error& error) {
-    return error.cuda_code();
-  } catch (...) {
-    return 999;
-  }
-}
 
 struct Settings {  // CUlaunchConfig
   unsigned grid[3], block[3], shared_bytes;
@@ -103,12 +18,6 @@ struct Settings {  // CUlaunchConfig
   unsigned count;
 };
 
-// Null and CU_STREAM_LEGACY are the default stream, then CU_STREAM_PER_THREAD.
-Stream of(Stream* stream) {
-  if (reinterpret_cast<std::uintptr_t>(stream) == 2) return world().device.per_thread_stream();
-  return reinterpret_cast<std::uintptr_t>(stream) <= 1 ? world().device.default_stream() : *stream;
-}
-
 // A kernel runs in its own context only, which must be the thread's.
 int outside(const Function& f) { return current == nullptr ? 201 : current != f.home ? 400 : 0; }
 
@@ -117,8 +26,6 @@ void launch(Function& f, const LaunchConfig& config, void** parameters) {
   for (const Parameter& p : f.parameters) arguments.push_back({*parameters++, p.bytes});
   f.kernel.launch_with(config, arguments);
 }
-
-void* address_of(std::uint64_t pointer) { return reinterpret_cast<void*>(pointer); }
 
 LaunchConfig config_of(const Settings& s) {
   LaunchConfig config{.grid = {s.grid[0], s.grid[1], s.grid[2]},
@@ -152,54 +59,6 @@ const ManagedMemory* managed_at(std::uint64_t address, std::size_t& offset) {
   return offset < next->second.bytes() ? &next->second : nullptr;
 }
 
-TexelFormat format_of(cuda::ArrayFormat format, unsigned channels) {
-  using Kind = TexelFormat::Kind;
-  const auto number = static_cast<unsigned>(format);
-  if (number >= 0x10) return {Kind::floating, number, channels};  // 16 and 32 say so themselves
-  if (number >= 0x08) return {Kind::signed_integer, 8U << (number - 8), channels};
-  return {Kind::unsigned_integer, 8U << (number - 1), channels};
-}
-
-TexelArray array_of(const cuda::ArrayShape& shape, unsigned levels) {
-  return {world().device,
-          format_of(shape.format, shape.channels),
-          {shape.width, shape.height, shape.depth},
-          {.layered = (shape.flags & 1) != 0, .cube = (shape.flags & 4) != 0, .levels = levels}};
-}
-
-Texture texture_of(const cuda::ResourceSetup& r, const cuda::SamplerSetup& s) {
-  const auto filter = [](int mode) {
-    return mode == 1 ? TextureOptions::Filter::linear : TextureOptions::Filter::point;
-  };
-  const auto format = [&] {
-    if (r.kind == cuda::ResourceKind::linear) return format_of(r.of.linear.format, r.of.linear.channels);
-    if (r.kind == cuda::ResourceKind::rows) return format_of(r.of.rows.format, r.of.rows.channels);
-    return reinterpret_cast<const Texels*>(r.of.array)->array->format();
-  }();
-  TextureOptions o;
-  for (std::size_t k = 0; k < 3; ++k) o.address[k] = static_cast<TextureOptions::Address>(s.address[k]);
-  o.filter = filter(s.filter);
-  const bool as_is = (s.flags & 1) != 0 || format.kind == TexelFormat::Kind::floating || format.bits == 32;
-  o.read = as_is ? TextureOptions::Read::element : TextureOptions::Read::normalized_float;
-  o.normalized_coordinates = (s.flags & 2) != 0;
-  o.srgb = (s.flags & 0x10) != 0;
-  o.seamless_cube = (s.flags & 0x40) != 0;
-  o.mip_filter = filter(s.mip_filter);
-  o.level_bias = s.level_bias;
-  o.min_level = s.least_level;
-  o.max_level = s.most_level;
-  std::copy(std::begin(s.border), std::end(s.border), o.border_color.begin());
-  if (r.kind == cuda::ResourceKind::linear) {
-    const auto& linear = r.of.linear;
-    return {world().device, address_of(linear.address), format, linear.bytes / format.bytes(), o};
-  }
-  if (r.kind == cuda::ResourceKind::rows) {
-    const auto& rows = r.of.rows;
-    return {world().device, address_of(rows.address), format, rows.width, rows.height, rows.pitch, o};
-  }
-  return Texture(*reinterpret_cast<const Texels*>(r.of.array)->array, o);
-}
-
 stand_in::SharedPages& shared_pages() {
   static auto& pages = *new stand_in::SharedPages;
   return pages;
@@ -208,12 +67,6 @@ stand_in::SharedPages& shared_pages() {
 }  // namespace
 
 extern "C" {
-
-#define ENTRY [[gnu::visibility("default")]] int
-#define COUNTED stand_in::Calls::of_process().note(__func__)
-#define ENTERED \
-  COUNTED;      \
-  if (const int status = failure(); status != 0) return status
 
 ENTRY stand_in_fail(int status) { return failure().exchange(status); }
 ENTRY cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned);
@@ -674,92 +527,6 @@ ENTRY cuMemcpyPeerAsync(std::uint64_t to, World* receiver, std::uint64_t from, W
     copy_peer(of(stream), receiver->device, address_of(to), sender->device, address_of(from), bytes);
     return 0;
   });
-}
-ENTRY cuArray3DCreate_v2(Texels** out, const cuda::ArrayShape* shape) {
-  COUNTED;
-  return answer([&] {
-    *out = new Texels{std::make_shared<TexelArray>(array_of(*shape, 1)), 0, {}};
-    return 0;
-  });
-}
-ENTRY cuArrayDestroy(Texels* texels) {
-  COUNTED;
-  delete texels;
-  return 0;
-}
-ENTRY cuMipmappedArrayCreate(Texels** out, const cuda::ArrayShape* shape, unsigned levels) {
-  COUNTED;
-  return answer([&] {
-    auto made = std::make_unique<Texels>();
-    made->array = std::make_shared<TexelArray>(array_of(*shape, levels));
-    for (unsigned k = 0; k < levels; ++k) made->levels.push_back(std::make_unique<Texels>(Texels{made->array, k, {}}));
-    *out = made.release();
-    return 0;
-  });
-}
-ENTRY cuMipmappedArrayGetLevel(Texels** out, Texels* pyramid, unsigned level) {
-  COUNTED;
-  if (level >= pyramid->levels.size()) return 1;
-  *out = pyramid->levels[level].get();
-  return 0;
-}
-ENTRY cuMipmappedArrayDestroy(Texels* pyramid) {
-  COUNTED;
-  delete pyramid;
-  return 0;
-}
-ENTRY cuMemcpy3DAsync_v2(const cuda::BoxCopy* c, Stream* stream) {
-  COUNTED;
-  return answer([&] {
-    constexpr int kHost = 1, kArray = 3;
-    const bool to_array = c->to.kind == kArray;
-    const cuda::BoxCopySide &array = to_array ? c->to : c->from, &host = to_array ? c->from : c->to;
-    if (array.kind != kArray || host.kind != kHost || (c->depth > 1 && host.height != c->height)) return 1;
-    const Texels& texels = *reinterpret_cast<const Texels*>(array.array);
-    const std::size_t texel = texels.array->format().bytes(), rows = c->height * c->depth;
-    const TexelRegion region{array.x_bytes / texel, array.y, array.z, c->width_bytes / texel, c->height, c->depth,
-                             texels.level};
-    auto* bytes = static_cast<std::byte*>(const_cast<void*>(host.host));
-    const std::span<std::byte> memory(bytes, host.pitch * (rows - 1) + c->width_bytes);
-    of(stream).synchronize();
-    if (to_array)
-      texels.array->copy_from(std::span<const std::byte>(memory), region, host.pitch);
-    else
-      texels.array->copy_to(memory, region, host.pitch);
-    return 0;
-  });
-}
-ENTRY cuTexObjectCreate(std::uint64_t* handle, const cuda::ResourceSetup* r, const cuda::SamplerSetup* s, const void*) {
-  COUNTED;
-  return answer([&] {
-    Texture made = texture_of(*r, *s);
-    *handle = made.handle();
-    const std::lock_guard lock(world().mutex);
-    world().textures.emplace(*handle, std::move(made));
-    return 0;
-  });
-}
-ENTRY cuTexObjectDestroy(std::uint64_t handle) {
-  COUNTED;
-  const std::lock_guard lock(world().mutex);
-  return world().textures.erase(handle) == 1 ? 0 : 400;
-}
-ENTRY cuSurfObjectCreate(std::uint64_t* handle, const cuda::ResourceSetup* r) {
-  COUNTED;
-  return answer([&] {
-    if (r->kind != cuda::ResourceKind::array) return 1;
-    const Texels& texels = *reinterpret_cast<const Texels*>(r->of.array);
-    Surface made(*texels.array, texels.level);
-    *handle = made.handle();
-    const std::lock_guard lock(world().mutex);
-    world().surfaces.emplace(*handle, std::move(made));
-    return 0;
-  });
-}
-ENTRY cuSurfObjectDestroy(std::uint64_t handle) {
-  COUNTED;
-  const std::lock_guard lock(world().mutex);
-  return world().surfaces.erase(handle) == 1 ? 0 : 400;
 }
 ENTRY cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* f, int threads, std::size_t shared) {
   COUNTED;
