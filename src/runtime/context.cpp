@@ -154,7 +154,7 @@ void Context::add_pending(std::vector<Ticket>& tickets) const {
 void Context::add_default_order(const std::shared_ptr<Stream>& stream, std::vector<Ticket>& after) const {
   if (stream->has_queue()) return;
   if (stream == default_) {
-    if (blocking_items_.load(std::memory_order_relaxed) != 0) {
+    if (blocking_items_.load(std::memory_order_acquire) != 0) {
       const std::lock_guard lock(streams_mutex_);
       const auto asked_for = static_cast<std::ptrdiff_t>(after.size());
       add_pending(after);

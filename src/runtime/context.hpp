@@ -131,7 +131,8 @@ class Context : public std::enable_shared_from_this<Context> {
   void execute(device::Kernel& kernel, const device::Launch& launch);
   void blocking_item_pushed() { blocking_items_.fetch_add(1, std::memory_order_relaxed); }
   void item_finished(bool counted) {
-    if (counted) blocking_items_.fetch_sub(1, std::memory_order_relaxed);
+    // Who reads that there are none sees what they did.
+    if (counted) blocking_items_.fetch_sub(1, std::memory_order_release);
   }
 
  private:
