@@ -24,17 +24,11 @@ using bench::median;
 using bench::now;
 using bench::ok;
 
-struct Expectation {
-  std::string name;
-  double wanted, measured;
-  bool at_least;
-  const char* unit;
-};
-
-class Bench {
+class Bench : public bench::Figures {
  public:
   explicit Bench(const std::string& ptx)
-      : device_(Device::open("cuda:0")),
+      : Figures(58),
+        device_(Device::open("cuda:0")),
         text_(ptx.empty() ? compile_to_ptx(source(), {.optimization = 3}) : read(ptx)),
         module_(device_.load_ptx(text_, "kernels.ptx")) {}
 
@@ -45,10 +39,7 @@ class Bench {
     streaming();
     matmul();
     attention();
-    report();
   }
-
-  [[nodiscard]] const nlohmann::json& json() const { return json_; }
 
  private:
   static std::string read(const std::string& path) {
@@ -57,14 +48,6 @@ class Bench {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   static std::string source() { return read(BENCH_KERNELS) + read(BENCH_LADDER) + read(BENCH_ATTENTION); }
-
-  void note(const std::string& name, double value, const char* unit) {
-    json_["figures"][name] = value;
-    std::printf("%-58s %10.3f %s\n", name.c_str(), value, unit);
-  }
-  void expect(std::string name, double wanted, double measured, bool at_least, const char* unit) {
-    expectations_.push_back({std::move(name), wanted, measured, at_least, unit});
-  }
 
   // Microseconds of a call, of many in a row that are not waited for.
   double in_a_row(const std::function<void()>& call) {
@@ -299,22 +282,10 @@ class Bench {
       if (value != 0x4000) throw std::runtime_error("attention_f16 is wrong");
   }
 
-  void report() {
-    std::printf("\n%-58s %10s %12s\n", "expectation", "wanted", "measured");
-    for (const Expectation& e : expectations_) {
-      const bool met = e.at_least ? e.measured >= e.wanted : e.measured <= e.wanted;
-      std::printf("%-58s %s %7.3f %12.3f %-8s %s\n", e.name.c_str(), e.at_least ? ">=" : "<=", e.wanted, e.measured,
-                  e.unit, met ? "met" : "MISSED");
-      json_["expectations"].push_back({{"name", e.name}, {"wanted", e.wanted}, {"measured", e.measured}, {"met", met}});
-    }
-  }
-
   Device device_;
   std::string text_;
   Module module_;
   double limit_ = 0;
-  std::vector<Expectation> expectations_;
-  nlohmann::json json_;
 };
 
 }  // namespace
@@ -333,7 +304,7 @@ int main(int argc, char** argv) {
   try {
     Bench bench(ptx);
     bench.run();
-    if (!out.empty()) std::ofstream(out) << bench.json().dump(1) << '\n';
+    bench.report(out);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpu_bench: %s\n", error.what());
     return 1;

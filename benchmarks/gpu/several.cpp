@@ -24,14 +24,9 @@ using bench::median;
 using bench::now;
 using bench::ok;
 
-struct Expectation {
-  std::string name;
-  double wanted, measured;
-};
-
-class Bench {
+class Bench : public bench::Figures {
  public:
-  explicit Bench(bool quick) : quick_(quick) {
+  explicit Bench(bool quick) : Figures(62), quick_(quick) {
     for (const std::string& name : Device::names())
       if (name.starts_with("cuda:")) devices_.push_back(Device::open(name));
     for (const Device& one : devices_) streams_.emplace_back(one, StreamOptions{.blocking = false});
@@ -41,15 +36,9 @@ class Bench {
     std::printf("%zu x %s\n\n", devices_.size(), devices_[0].properties().name.c_str());
     copies();
     collectives();
-    report();
   }
-  [[nodiscard]] const nlohmann::json& json() const { return json_; }
 
  private:
-  void note(const std::string& name, double value) {
-    json_["figures"][name] = value;
-    std::printf("%-62s %10.3f GB/s\n", name.c_str(), value);
-  }
   void settle() {
     for (const Stream& one : streams_) one.synchronize();
   }
@@ -78,7 +67,7 @@ class Bench {
       a.enable_peer_access(b);
       b.enable_peer_access(a);
     }
-    json_["peer access"] = peers;
+    json["peer access"] = peers;
     std::printf("peer access: %s\n", peers ? "yes" : "no, copies go through the host");
     DeviceArray<std::uint8_t> on_a(a, bytes), on_b(b, bytes), back_a(a, bytes), back_b(b, bytes);
     on_a.fill(std::uint8_t{3});
@@ -106,9 +95,9 @@ class Bench {
     const auto both = [&](const std::string& name, double moved, const std::function<void()>& ours,
                           const std::function<void()>& theirs) {
       const double mine = moved / seconds(ours, repeats) * 1e-9, raws = moved / seconds(theirs, repeats) * 1e-9;
-      note(name, mine);
-      note(name + ", raw cuMemcpyPeerAsync", raws);
-      expectations_.push_back({name + ", against raw", 0.95, mine / raws});
+      note(name, mine, "GB/s");
+      note(name + ", raw cuMemcpyPeerAsync", raws, "GB/s");
+      expect(name + ", against raw", 0.95, mine / raws, true, "x");
     };
     const auto moved = static_cast<double>(bytes);
     both("copy from GPU 0 to GPU 1", moved, forth, raw_forth);
@@ -198,10 +187,10 @@ class Bench {
       const std::string name = kind + " of " + std::to_string(megabytes) + " MB";
       const auto bytes = static_cast<double>(count * sizeof(float));
       const double mine = bytes / seconds(ours, repeats) * 1e-9, raws = bytes / seconds(theirs, repeats) * 1e-9;
-      note(name + ", algorithm", mine);
-      note(name + ", bus", mine * bus);
-      note(name + ", raw NCCL, algorithm", raws);
-      expectations_.push_back({name + ", against raw NCCL", 0.95, mine / raws});
+      note(name + ", algorithm", mine, "GB/s");
+      note(name + ", bus", mine * bus, "GB/s");
+      note(name + ", raw NCCL, algorithm", raws, "GB/s");
+      expect(name + ", against raw NCCL", 0.95, mine / raws, true, "x");
     };
     const double n = static_cast<double>(ranks);
     both("all_reduce", 2 * (n - 1) / n,
@@ -238,20 +227,9 @@ class Bench {
         throw std::runtime_error(std::string(what) + " is wrong");
   }
 
-  void report() {
-    std::printf("\n%-62s %10s %10s\n", "expectation", "wanted", "measured");
-    for (const Expectation& e : expectations_) {
-      const bool met = e.measured >= e.wanted;
-      std::printf("%-62s >= %7.3f %10.3f %s\n", e.name.c_str(), e.wanted, e.measured, met ? "met" : "MISSED");
-      json_["expectations"].push_back({{"name", e.name}, {"wanted", e.wanted}, {"measured", e.measured}, {"met", met}});
-    }
-  }
-
   const bool quick_;
   std::vector<Device> devices_;
   std::vector<Stream> streams_;
-  std::vector<Expectation> expectations_;
-  nlohmann::json json_;
 };
 
 }  // namespace
@@ -271,7 +249,7 @@ int main(int argc, char** argv) {
   try {
     Bench bench(quick);
     bench.run();
-    if (!out.empty()) std::ofstream(out) << bench.json().dump(1) << '\n';
+    bench.report(out);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpus_bench: %s\n", error.what());
     return 1;
