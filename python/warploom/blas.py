@@ -23,7 +23,6 @@ from warploom import _core
 from warploom.cuda import device_array
 from warploom.cuda.cudadrv._calls import call
 
-from ._libraries import find_libraries
 from ._math import device_array_of, native_stream, same_type, writable
 
 __all__ = ["axpy", "dot", "gemm", "gemv", "nrm2", "scal"]
@@ -65,7 +64,6 @@ def gemm(a: Any, b: Any, c: Any = None, *, alpha: complex = 1.0, beta: complex =
     have 1 there for the same matrix each time. ``trans_a`` and ``trans_b``: "N" for the matrix, "T" for its
     transpose, "C" for its conjugate transpose. Rows or columns lie one after the other with any distance between
     them, so that slices and ``array.T`` are no copies. float32 products are float32 (no TF32). """
-    find_libraries()
     a, b = device_array_of(a, "a"), device_array_of(b, "b")
     op_a, op_b = _op("trans_a", trans_a), _op("trans_b", trans_b)
     if c is None:
@@ -88,7 +86,6 @@ def gemm(a: Any, b: Any, c: Any = None, *, alpha: complex = 1.0, beta: complex =
 def gemv(a: Any, x: Any, y: Any = None, *, alpha: complex = 1.0, beta: complex = 0.0, trans: str = "N",
          stream: Any = 0) -> Any:
     """``y = alpha op(a) x + beta y``; returns ``y``, which is made when it is None (``beta`` must be 0 then)."""
-    find_libraries()
     a, x = device_array_of(a, "a"), device_array_of(x, "x")
     op = _op("trans", trans)
     if y is None:
@@ -110,7 +107,6 @@ def dot(x: Any, y: Any, out: Any = None, *, conjugate: bool = False, stream: Any
 
     Nothing waits; ``out.copy_to_host()[0]`` does.
     """
-    find_libraries()
     x, y = device_array_of(x, "x"), device_array_of(y, "y")
     out = device_array(1, dtype=same_type(x, y)) if out is None else writable(out, "out")
     call("dot", _core.dot, native_stream(stream), _vector_type(same_type(x, y, out)), x, y, bool(conjugate), out)
@@ -119,7 +115,6 @@ def dot(x: Any, y: Any, out: Any = None, *, conjugate: bool = False, stream: Any
 
 def nrm2(x: Any, out: Any = None, *, stream: Any = 0) -> Any:
     """The Euclidean length of ``x`` as a device array of one real element: ``out``, or a new one."""
-    find_libraries()
     x = device_array_of(x, "x")
     name = _vector_type(same_type(x))
     real = np.dtype(name).type(0).real.dtype
@@ -132,7 +127,6 @@ def nrm2(x: Any, out: Any = None, *, stream: Any = 0) -> Any:
 
 def axpy(x: Any, y: Any, *, alpha: complex = 1.0, stream: Any = 0) -> Any:
     """``y = alpha x + y``; returns ``y``."""
-    find_libraries()
     x, y = device_array_of(x, "x"), writable(y, "y")
     dtype = same_type(x, y)
     call("axpy", _core.axpy, native_stream(stream), _vector_type(dtype), _scalar("alpha", alpha, dtype), x, y)
@@ -141,7 +135,6 @@ def axpy(x: Any, y: Any, *, alpha: complex = 1.0, stream: Any = 0) -> Any:
 
 def scal(x: Any, *, alpha: complex, stream: Any = 0) -> Any:
     """``x = alpha x``; returns ``x``."""
-    find_libraries()
     x = writable(x, "x")
     dtype = same_type(x)
     call("scal", _core.scal, native_stream(stream), _vector_type(dtype), _scalar("alpha", alpha, dtype), x)

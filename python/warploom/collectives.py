@@ -14,7 +14,6 @@ from typing import Any, Iterator, List, Optional, Sequence
 import numpy as np
 
 from warploom import _core
-from warploom._libraries import find_libraries
 from warploom._math import device_array_of
 from warploom.cuda import device_array, gpus
 from warploom.cuda.cudadrv import devices
@@ -54,7 +53,6 @@ class Communicator:
     """
 
     def __init__(self, id: bytes, size: int, rank: int) -> None:
-        find_libraries()
         context = devices.get_context()
         self._set(context, _core.Communicator.join(context._core_device, id, size, rank))
 
@@ -148,13 +146,11 @@ class Communicator:
 
 def unique_id() -> bytes:
     """128 bytes that name a new group: make them on one rank, and hand them to the others (ncclGetUniqueId)."""
-    find_libraries()
     return _core.Communicator.unique_id(devices.get_context()._core_device)
 
 
 def create_all(members: Optional[Sequence[Any]] = None) -> List[Communicator]:
     """All ranks of a group in this process, in the order of ``members`` (``cuda.gpus`` or their numbers; None: all)."""
-    find_libraries()
     numbers = [getattr(one, "id", one) for one in (gpus if members is None else members)]
     contexts = [gpus[number]._device.get_primary_context() for number in numbers]
     out = []
@@ -169,7 +165,6 @@ def create_all(members: Optional[Sequence[Any]] = None) -> List[Communicator]:
 def group() -> Iterator[None]:
     """Collectives that begin together at the block's end: needed where one thread calls for several ranks, and for a
     send and a receive that wait for each other (ncclGroupStart, ncclGroupEnd)."""
-    find_libraries()
     native = _core.CollectiveGroup(devices.get_context()._core_device)
     try:
         yield

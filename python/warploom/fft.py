@@ -24,7 +24,6 @@ from warploom import _core
 from warploom.cuda import device_array
 from warploom.cuda.cudadrv._calls import call
 
-from ._libraries import find_libraries
 from ._math import device_array_of, native_stream, same_type, writable
 
 __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"]
@@ -51,7 +50,6 @@ def _scale(norm: Optional[str], inverse: bool, count: int) -> float:
 
 def _run(a: Any, axes: Sequence[int], kind: int, inverse: bool, norm: Optional[str], out: Any, stream: Any,
          last: Optional[int] = None) -> Any:
-    find_libraries()
     a = device_array_of(a, "the array")
     name = same_type(a).name
     wanted = _REAL_TYPES if kind == _TO_COMPLEX else _COMPLEX_TYPES
