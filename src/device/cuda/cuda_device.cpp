@@ -124,10 +124,12 @@ CudaDevice::~CudaDevice() {
   if (context_ != nullptr && !lost_) (void)driver_.release_context(number_);
 }
 
+std::string CudaDevice::place() const { return fmt::format("cuda:{} ({})", number_, profile_.title); }
+
 Result<void> CudaDevice::checked(Status status, std::string_view what) const {
   if (status == 0) return {};
   Diag d = driver_error(driver_, status, what);
-  d.where = fmt::format("cuda:{} ({})", number_, profile_.title);
+  d.where = place();
   return d;
 }
 
@@ -142,7 +144,7 @@ Result<void> CudaDevice::usable() const {
   Diag d;
   d.id = ErrorId::invalid_context;
   d.what = "the GPU's context was lost to an earlier error";
-  d.where = fmt::format("cuda:{} ({})", number_, profile_.title);
+  d.where = place();
   d.remedy = "start the process again: CUDA lets no process use a GPU after such an error";
   return d;
 }

@@ -204,6 +204,7 @@ class CudaDevice final : public Device {
     MipmapHandle* mipmap = nullptr;
   };
   Result<void> usable() const;
+  [[nodiscard]] std::string place() const;  // for messages
   static std::string named(std::uintptr_t address, const Allocation& block);
   [[nodiscard]] Diag no_memory(Status status, std::size_t bytes) const;
   [[nodiscard]] Diag out_of_memory(std::size_t bytes) const;
