@@ -8,6 +8,7 @@
 #include <fstream>
 #include <utility>
 
+#include "base/diag_of.hpp"
 #include "base/library.hpp"
 #include "device/cuda/cupti_types.hpp"
 
@@ -219,11 +220,7 @@ class RangeProfiler {
     call.ranges = ranges_;
     WL_TRY(cupti_->checked(cupti_->decode(&call), "the counters cannot be decoded"));
     if (call.dropped == 0) return {};
-    Diag d;
-    d.id = ErrorId::driver_error;
-    d.what = "CUPTI dropped the range";
-    d.where = "CUPTI";
-    return d;
+    return diag_of(ErrorId::driver_error, "CUPTI dropped the range", {}, "CUPTI");
   }
 
  private:
@@ -297,13 +294,8 @@ Result<std::map<std::string, double>> Counters::read(ContextHandle* context,
     auto done = ranges->pass(run);
     if (!done) return std::move(done.error());
     if (*done) break;
-    if (pass == kMostPasses) {
-      Diag d;
-      d.id = ErrorId::driver_error;
-      d.what = fmt::format("CUPTI wants more than {} passes", kMostPasses);
-      d.where = "CUPTI";
-      return d;
-    }
+    if (pass == kMostPasses)
+      return diag_of(ErrorId::driver_error, fmt::format("CUPTI wants more than {} passes", kMostPasses), {}, "CUPTI");
   }
   WL_TRY(ranges->decode());
   return state_->host.values(*data, state_->metrics);

@@ -1,5 +1,6 @@
 // The CUDA device: opening and resetting it, launches and what the driver says of them.
 #include "device/cuda/counters.hpp"
+#include "base/diag_of.hpp"
 #include "device/cuda/cuda_device.hpp"
 
 #include <fmt/format.h>
@@ -141,12 +142,8 @@ int CudaDevice::attribute(DeviceAttribute which) const {
 
 Result<void> CudaDevice::usable() const {
   if (!lost_.load(std::memory_order_acquire)) return {};
-  Diag d;
-  d.id = ErrorId::invalid_context;
-  d.what = "the GPU's context was lost to an earlier error";
-  d.where = place();
-  d.remedy = "start the process again: CUDA lets no process use a GPU after such an error";
-  return d;
+  return diag_of(ErrorId::invalid_context, "the GPU's context was lost to an earlier error",
+                 "start the process again: CUDA lets no process use a GPU after such an error", place());
 }
 
 Result<void> CudaDevice::enter() const {
