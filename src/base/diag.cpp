@@ -37,7 +37,10 @@ std::string Diag::to_string() const {
   return out;
 }
 
-int Diag::cuda_code() const { return error_info(cause == ErrorId{} ? id : cause).cuda_code; }
+int Diag::cuda_code() const {
+  if (driver_code != 0) return driver_code;
+  return error_info(cause == ErrorId{} ? id : cause).cuda_code;
+}
 
 void internal_error(std::string_view pass, std::string_view what) {
   std::fprintf(stderr, "warploom: internal error in %.*s: %.*s\n", static_cast<int>(pass.size()), pass.data(),

@@ -39,10 +39,11 @@ struct Diag {
   std::string remedy;   // what to do
   std::string excerpt;  // source line and caret, may be empty
   ErrorId cause{};      // of context_poisoned: the error that poisoned it; 0 elsewhere
+  int driver_code = 0;  // of driver_error: the code that has no id; 0 elsewhere
 
   // Several lines, as shown to a user: "error WL1002 ptx_syntax: ...".
   [[nodiscard]] std::string to_string() const;
-  // Of the cause, when there is one: CUDA repeats the first sticky error.
+  // Of the cause, when there is one: CUDA repeats the first sticky error. A code of the driver without an id is itself.
   [[nodiscard]] int cuda_code() const;
 };
 

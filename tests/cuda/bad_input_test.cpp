@@ -434,6 +434,15 @@ TEST_F(CudaLostContext, EveryCallSaysSoAndEverythingCanBeDestroyed) {
     }
     (void)id_of([&] { (void)one.free_memory(); });
     (void)one.properties();
+    // A code without an id is itself.
+    try {
+      one.synchronize();
+      ADD_FAILURE() << "the device works again";
+    } catch (const Error& error) {
+      if (status == 214) {
+        EXPECT_EQ(error.cuda_code(), 214) << error.what();
+      }
+    }
   }
 }
 

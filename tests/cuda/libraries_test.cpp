@@ -162,6 +162,13 @@ TEST_F(CudaLibraries, DriversThatFail) {
       setenv("STAND_IN_STATUS", std::to_string(status).c_str(), 1);
       const auto open = [] { (void)Device::open("cuda:0"); };
       EXPECT_EQ(id_of(open), error_id::invalid_device);
+      try {
+        open();
+      } catch (const Error& error) {
+        if (status == 803) {
+          EXPECT_EQ(error.cuda_code(), status);
+        }
+      }
       EXPECT_EQ(Device::names(), std::vector<std::string>{"cpu"});
       EXPECT_EQ(Device::default_name(), "cpu");
       expect_cpu_works();

@@ -108,6 +108,7 @@ Diag driver_error(const Driver& driver, Status status, std::string_view what) {
   if (driver.error_string(status, &text) != 0 || text == nullptr) text = "no description";
   Diag d;
   d.id = id_of(status);
+  if (d.id == ErrorId::driver_error) d.driver_code = status;
   d.what = fmt::format("{}: {} ({}): {}", what, name, status, text);
   d.remedy = remedy_of(d.id);
   if (loses_context(status)) {
