@@ -23,6 +23,9 @@ WARPLOOM_API IdleMemory take_idle_memory(const Device& device, std::size_t bytes
 WARPLOOM_API bool put_off_release(const Device& device, const IdleMemory& memory, std::size_t bytes);
 // Device::release_later() for such memory; may wait.
 WARPLOOM_API void release_idle_memory(const Device& device, const IdleMemory& memory, std::size_t bytes);
+// Throws invalid_handle unless kernels of `device` may be passed memory of `owner`: its own or a peer's, and `live`,
+// which is false once it has been released or the device was reset.
+WARPLOOM_API void check_argument(const Device& device, const Device& owner, bool live);
 // Gives it back at once to the pool, for work queued so far.
 WARPLOOM_API void give_back(const Device& device, const IdleMemory& memory);
 

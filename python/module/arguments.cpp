@@ -11,6 +11,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "pointer.hpp"
+
 namespace warploom::python {
 namespace {
 
@@ -246,7 +248,7 @@ std::size_t TypePlan::parameters() const {
   return sum;
 }
 
-Packed::Packed(std::size_t parameters) {
+Packed::Packed(std::size_t parameters, const OpenDevice& device) : device_(device) {
   slots_ = few_slots_.data();
   arguments_ = reinterpret_cast<Argument*>(few_arguments_.data());
   if (parameters <= kInline) return;
@@ -257,6 +259,7 @@ Packed::Packed(std::size_t parameters) {
 }
 
 void pack_array(Packed& out, const ArrayBase& array) {
+  if (array.native.is_valid()) check_for_launch(array.native.ptr(), out.device());
   out.add(array.address, 8);
   for (std::size_t i = 0; i < 2 * std::size_t{array.ndim}; ++i)
     out.add(static_cast<std::uint64_t>(array.extents[i]), 8);

@@ -37,6 +37,7 @@ struct ArrayBase {
   const std::int64_t* extents = nullptr;  // of the layout
   std::shared_ptr<const ArrayLayout> layout;
   nb::object owner, stream;
+  nb::object native;  // native_pointer_of(owner)
 };
 
 // The array of a Python object; null when it is none.
@@ -73,16 +74,17 @@ struct TypePlan {
   [[nodiscard]] std::size_t parameters() const;
 };
 
-// Parameters of one launch: each in a slot of 8 bytes that a launch reads.
+// Parameters of one launch on a device: each in a slot of 8 bytes that a launch reads.
 class Packed {
  public:
-  explicit Packed(std::size_t parameters);
+  Packed(std::size_t parameters, const OpenDevice& device);
   void add(std::uint64_t bits, std::uint32_t bytes) {
     slots_[count_] = bits;
     new (&arguments_[count_]) Argument{&slots_[count_], bytes, nullptr};
     ++count_;
   }
   [[nodiscard]] std::span<const Argument> arguments() const { return {arguments_, count_}; }
+  [[nodiscard]] const OpenDevice& device() const { return device_; }
   [[nodiscard]] std::uint64_t bits(std::size_t parameter) const { return slots_[parameter]; }
 
  private:
@@ -95,9 +97,11 @@ class Packed {
   std::uint64_t* slots_;
   Argument* arguments_;
   std::size_t count_ = 0;
+  const OpenDevice& device_;
 };
 
-// Appends the parameters of one value, cast to the type as Numba casts; raises TypeError when it cannot be.
+// Appends the parameters of one value, cast to the type as Numba casts; raises TypeError when it cannot be, and throws
+// for arrays that kernels of the device cannot use.
 void pack(Packed& out, const TypePlan& type, PyObject* value);
 void pack_array(Packed& out, const ArrayBase& array);
 

@@ -97,12 +97,14 @@ int initialise(PyObject* self, PyObject* args, PyObject* kwargs) {
   layout->f_order = f_order != 0;
   array.address = at;
   array.owner = nb::borrow(owner);
+  array.native = nb::borrow(native_pointer_of(owner));
   array.stream = stream == nullptr ? nb::object(nb::int_(0)) : nb::borrow(stream);
   set_layout(array, layout);
   return 0;
 }
 
 int clear(PyObject* self) {
+  array_in(self).native.reset();
   array_in(self).owner.reset();
   array_in(self).stream.reset();
   return 0;
@@ -111,6 +113,7 @@ int clear(PyObject* self) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(array_in(self).owner.ptr());
+  Py_VISIT(array_in(self).native.ptr());
   Py_VISIT(array_in(self).stream.ptr());
   return 0;
 }
@@ -304,6 +307,7 @@ nb::object new_array(nb::handle shape, nb::handle dtype, nb::handle order, nb::h
   ArrayBase& array = array_in(made.ptr());
   array.address = address_of_pointer(memory.ptr());
   array.owner = memory;
+  array.native = memory;
   array.stream = nb::borrow(stream);
   set_layout(array, layout);
   return made;

@@ -162,7 +162,7 @@ bool run(Launcher& launcher, const LaunchConfig& config, PyObject* const* argume
   std::vector<DeviceArray<std::byte>> staging;
   std::array<Transfer, kMostArguments> before, after;
   staging.reserve(buffers.count());
-  Packed packed(launcher.parameters());
+  Packed packed(launcher.parameters(), launcher.device());
   std::size_t next = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (next == buffers.count() || buffers.argument(next) != i) {
@@ -172,7 +172,7 @@ bool run(Launcher& launcher, const LaunchConfig& config, PyObject* const* argume
     const Py_buffer& view = buffers.view(next);
     if (types[i].kind != TypePlan::Kind::array || types[i].ndim != static_cast<std::uint32_t>(view.ndim)) return false;
     const auto bytes = static_cast<std::size_t>(view.len);
-    std::byte* device = staging.emplace_back(launcher.device(), bytes).data();
+    std::byte* device = staging.emplace_back(launcher.device().device, bytes).data();
     before[next] = {device, view.buf, bytes};
     after[next] = {view.buf, device, bytes};
     packed.add(reinterpret_cast<std::uint64_t>(device), 8);

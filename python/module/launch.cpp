@@ -80,7 +80,7 @@ void Launcher::launch(const LaunchConfig& config, PyObject* const* arguments, st
     PyErr_Format(PyExc_TypeError, "the kernel takes %zu arguments, %zu were given", types_.size(), count);
     throw nb::python_error();
   }
-  Packed packed(parameters_);
+  Packed packed(parameters_, **open_);
   for (std::size_t i = 0; i < count; ++i) pack(packed, types_[i], arguments[i]);
   launch(config, packed);
 }

@@ -31,7 +31,7 @@ class Launcher {
   [[nodiscard]] const std::vector<TypePlan>& types() const { return types_; }
   [[nodiscard]] std::size_t parameters() const { return parameters_; }
   [[nodiscard]] const Kernel& kernel_for(const Packed& packed) const;
-  [[nodiscard]] const Device& device() const { return (*open_)->device; }
+  [[nodiscard]] const OpenDevice& device() const { return **open_; }
 
  private:
   Held<Kernel> kernel_;

@@ -322,6 +322,20 @@ const Device* device_of_live_pointer(PyObject* object) {
   return pointer.live ? &pointer.open->device : nullptr;
 }
 
+PyObject* native_pointer_of(PyObject* object) {
+  if (PyObject_TypeCheck(object, pointer_type)) return object;
+  static PyObject* const name = PyUnicode_InternFromString("_root");
+  const nb::object root = nb::steal(object == Py_None ? nullptr : PyObject_GetAttr(object, name));
+  PyErr_Clear();
+  return root.is_valid() && PyObject_TypeCheck(root.ptr(), pointer_type) ? root.ptr() : nullptr;
+}
+
+void check_for_launch(PyObject* native, const OpenDevice& device) {
+  const PointerObject& pointer = in(native);
+  if (pointer.live && pointer.open.get() == &device) return;
+  detail::check_argument(device.device, pointer.open->device, pointer.live);
+}
+
 void register_pointer(nb::module_& m) {
   const nb::object type = nb::steal(PyType_FromSpec(&spec));
   if (!type.is_valid()) throw nb::python_error();

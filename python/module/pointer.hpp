@@ -16,6 +16,11 @@ std::uint64_t address_of_pointer(PyObject* object);
 // Whether it is such an object whose memory has not been released, of the context that is current now.
 const Device* device_of_live_pointer(PyObject* object);
 
+// The object itself, or the one whose memory it views; null for memory of other makers.
+PyObject* native_pointer_of(PyObject* object);
+// Throws unless kernels of `device` may use its memory.
+void check_for_launch(PyObject* native, const OpenDevice& device);
+
 // The limits of a device's pending releases; false with an exception.
 bool set_limits(const Device& device, std::size_t count, double ratio);
 // Somebody else has set them.

@@ -37,6 +37,16 @@ void release_idle_memory(const Device& device, const IdleMemory& memory, std::si
   api::checked(std::move(added));
 }
 
+void check_argument(const Device& device, const Device& owner, bool live) {
+  if (!live)
+    api::fail(ErrorId::invalid_handle,
+              "the memory of an array passed to the kernel has been released, or the device reset",
+              "keep the array's memory until the launch, and make arrays anew after a reset");
+  if (!api::reaches(*Access::state(device), *Access::state(owner)))
+    api::fail(ErrorId::invalid_handle, "an array passed to the kernel belongs to another device",
+              "copy it to the kernel's device, or enable access to that peer (Context.enable_peer_access)");
+}
+
 void give_back(const Device& device, const IdleMemory& memory) {
   Access::state(device)->context->release(memory.address, memory.generation);
 }

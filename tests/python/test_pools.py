@@ -455,18 +455,63 @@ cuda.current_context().enable_peer_access(1)
 add[1, 32](a, b)
 print(int(a.copy_to_host().sum()))
 cuda.current_context().disable_peer_access(1)
-try:
-    add[1, 32](a, b)
-    cuda.synchronize()
-except CudaAPIError as error:
-    print(error.code)
+for other in (b, b[1:], b.reshape(2, 2).ravel()):
+    try:
+        add[1, 32](a, other)
+        print("taken")
+    except CudaAPIError as error:
+        assert "another device" in str(error), error
+        print(error.code)
 with cuda.gpus[1]:
     print(int(b.copy_to_host().sum()))
 """
 
 
 def test_kernels_keep_out_of_a_peers_memory():
-    assert run(PEER_KERNEL, WARPLOOM_DEVICES="2", NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0").split() == ["10", "700", "4"]
+    assert run(PEER_KERNEL, WARPLOOM_DEVICES="2", NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0").split() == \
+        ["10", "400", "400", "400", "4"]
+
+
+STALE = """
+import numpy as np
+from warploom import cuda
+from warploom.cuda.cudadrv.driver import CudaAPIError
+@cuda.jit
+def add(a, b):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] += b[i]
+@cuda.jit
+def add_first(a, b):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] += b[0][i]
+def refused(*arguments, kernel=add):
+    try:
+        kernel[1, 32](*arguments)
+    except CudaAPIError as error:
+        assert error.code == 400 and "released" in str(error), error
+        return
+    raise AssertionError("taken")
+a, b = cuda.to_device(np.arange(4.0)), cuda.to_device(np.ones(4))
+part = b[1:]
+add[1, 32](a, b)
+add_first[1, 32](a, (b,))
+b.gpu_data.free()
+refused(a, b)
+refused(a, (b,), kernel=add_first)
+refused(a, part)
+cuda.current_context().reset()
+c = cuda.to_device(np.arange(4.0))
+refused(c, a)
+refused(a, c)
+add[1, 32](c, np.ones(4))
+print(int(c.copy_to_host().sum()))
+"""
+
+
+def test_kernels_are_not_given_memory_that_is_gone():
+    assert run(STALE, NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0").split() == ["10"]
 
 
 EXIT = """
