@@ -5,8 +5,9 @@ compare.py [--json FILE] [--bench GPU_BENCH] [--ptx FILE] [--ours PYTHON] [--pee
 
 Every package runs in a process of its own and is asked in turns, section by section, so that all see the same machine;
 a figure is the median of the rounds. `--ours` is a Python with the warploom package, `--peers` one with the others
-(both: this one unless said otherwise). `--bench` is the C++ benchmark (build/bin/benchmarks/gpu_bench). What is not
-installed is skipped, and said. `--quick`: small sizes, to see that all of it runs.
+(both: this one unless said otherwise). `--bench` is the C++ benchmark (build/bin/benchmarks/gpu_bench), whose kernels
+Python launches too; `--ptx` has them where there is no clang. What is not installed is skipped, and said. `--quick`:
+small sizes, to see that all of it runs.
 """
 import argparse
 import datetime
@@ -115,14 +116,14 @@ class Worker:
         self.process.wait()
 
 
-def start(arguments, log):
+def start(arguments, log, ptx):
     """The workers that start, and what each says it is."""
     folder = os.path.join(HERE, "peers")
     workers, versions = [], {}
     for name, command, whose in PEERS:
         environment = dict(os.environ, PYTHONPATH=folder + os.pathsep + os.environ.get("PYTHONPATH", ""),
                            TRITON_CACHE_DIR=tempfile.mkdtemp(), NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0",
-                           PYTHONDONTWRITEBYTECODE="1", WARPLOOM_CACHE="0", WARPLOOM_BENCH_PTX=arguments.ptx or "")
+                           PYTHONDONTWRITEBYTECODE="1", WARPLOOM_CACHE="0", WARPLOOM_BENCH_PTX=ptx)
         python = arguments.ours if whose == "ours" else arguments.peers
         command = [python, os.path.join(folder, command[0])] + command[1:] + (["--quick"] if arguments.quick else [])
         workers.append(Worker(name, command, environment, log))
@@ -136,14 +137,14 @@ def start(arguments, log):
     return workers, versions
 
 
-def cpp_figures(arguments, results):
-    """Adds what the C++ benchmark measures."""
+def cpp_figures(arguments, results, ptx):
+    """Adds what the C++ benchmark measures. `ptx` has its kernels, or will have them."""
     if not arguments.bench:
         print("[SKIP] C++: no --bench")
         return
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "bench.json")
-        command = [arguments.bench, "--json", out] + (["--ptx", arguments.ptx] if arguments.ptx else [])
+        command = [arguments.bench, "--json", out, "--ptx" if arguments.ptx else "--write-ptx", ptx]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=120)
             with open(out, encoding="utf-8") as file:
@@ -215,9 +216,10 @@ def main():
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     begun, results, skipped = time.time(), {}, {}
-    with open(arguments.log, "w", encoding="utf-8") as log:
-        cpp_figures(arguments, results)
-        workers, versions = start(arguments, log)
+    with open(arguments.log, "w", encoding="utf-8") as log, tempfile.TemporaryDirectory() as folder:
+        ptx = arguments.ptx or os.path.join(folder, "kernels.ptx")
+        cpp_figures(arguments, results, ptx)
+        workers, versions = start(arguments, log, ptx if os.path.exists(ptx) else "")
         for turn in range(arguments.rounds):
             for section in arguments.sections.split(","):
                 # The order turns, so that nobody always comes first.

@@ -1,4 +1,5 @@
-// The GPU benchmark: launches beside the raw driver, copies and kernels beside the copy limit. gpu_bench [--ptx FILE]
+// The GPU benchmark: launches beside the raw driver, copies and kernels beside the copy limit.
+// gpu_bench [--ptx FILE] [--write-ptx FILE] [--json FILE]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -31,6 +32,8 @@ class Bench : public bench::Figures {
         device_(Device::open("cuda:0")),
         text_(ptx.empty() ? compile_to_ptx(source(), {.optimization = 3}) : read(ptx)),
         module_(device_.load_ptx(text_, "kernels.ptx")) {}
+
+  [[nodiscard]] const std::string& text() const { return text_; }
 
   void run() {
     std::printf("%s\n\n", device_.properties().name.c_str());
@@ -291,9 +294,10 @@ class Bench : public bench::Figures {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string ptx, out;
+  std::string ptx, written, out;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::string(argv[i]) == "--ptx") ptx = argv[i + 1];
+    if (std::string(argv[i]) == "--write-ptx") written = argv[i + 1];
     if (std::string(argv[i]) == "--json") out = argv[i + 1];
   }
   const auto names = Device::names();
@@ -303,6 +307,8 @@ int main(int argc, char** argv) {
   }
   try {
     Bench bench(ptx);
+    if (!written.empty() && !(std::ofstream(written) << bench.text()))
+      throw std::runtime_error("cannot write " + written);
     bench.run();
     bench.report(out);
   } catch (const std::exception& error) {
