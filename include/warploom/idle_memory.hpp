@@ -1,5 +1,5 @@
-// Device memory that is taken and put off without waiting for anyone: for front ends that hold a lock meanwhile, such
-// as Python's.
+// Device memory that is taken and put off without waiting for anyone, for front ends that hold a lock meanwhile, such
+// as Python's; and what they ask of memory that others made.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,9 @@ WARPLOOM_API void release_idle_memory(const Device& device, const IdleMemory& me
 // Throws invalid_handle unless kernels of `device` may be passed memory of `owner`: its own or a peer's, and `live`,
 // which is false once it has been released or the device was reset.
 WARPLOOM_API void check_argument(const Device& device, const Device& owner, bool live);
+// Throws invalid_value or invalid_device unless kernels of `device` reach memory that another library made: not that of
+// a GPU from the CPU device, nor pageable host memory.
+WARPLOOM_API void check_foreign(const Device& device, const void* address, std::size_t bytes);
 // Gives it back at once to the pool, for work queued so far.
 WARPLOOM_API void give_back(const Device& device, const IdleMemory& memory);
 

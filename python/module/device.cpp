@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "binding.hpp"
+#include "warploom/idle_memory.hpp"
 #include "warploom/shared_memory.hpp"
 
 namespace warploom::python {
@@ -223,6 +224,12 @@ void register_device(nb::module_& m) {
           },
           "dst"_a, "peer"_a, "src"_a, "nbytes"_a, "stream"_a = nb::none(), Unlocked(),
           "Copies to another device's memory (cuMemcpyPeer); queued when there is a stream, of either device.")
+      .def(
+          "check_foreign",
+          [](const PyDevice& self, std::uint64_t address, std::size_t bytes) {
+            detail::check_foreign(self.device(), pointer(address), bytes);
+          },
+          "address"_a, "nbytes"_a, "Raises unless kernels reach memory that another library made.")
       .def_static("count", &Device::count, "How many devices the process sees: WARPLOOM_DEVICES.")
       .def_static(
           "default_name", [] { return Device::default_name(); },

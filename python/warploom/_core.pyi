@@ -209,6 +209,9 @@ class Device:
     def pending(self) -> _Pending:
         """Releases that are put off: counts, bytes, the most at once, how often they were released."""
 
+    def check_foreign(self, address: int, nbytes: int) -> None:
+        """Raises unless kernels reach memory that another library made."""
+
     def can_access_peer(self, peer: Device) -> bool:
         """Whether the devices may access each other's memory (cuDeviceCanAccessPeer)."""
 

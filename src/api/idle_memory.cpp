@@ -1,6 +1,7 @@
 // Device memory that is taken and put off without waiting.
 #include "warploom/idle_memory.hpp"
 
+#include "api/math.hpp"
 #include "api/state.hpp"
 
 namespace warploom::detail {
@@ -45,6 +46,18 @@ void check_argument(const Device& device, const Device& owner, bool live) {
   if (!api::reaches(*Access::state(device), *Access::state(owner)))
     api::fail(ErrorId::invalid_handle, "an array passed to the kernel belongs to another device",
               "copy it to the kernel's device, or enable access to that peer (Context.enable_peer_access)");
+}
+
+void check_foreign(const Device& device, const void* address, std::size_t bytes) {
+  const auto& state = Access::state(device);
+  runtime::Context& context = api::use(state);
+  if (bytes == 0 || address == nullptr) return;
+  api::check_reached(*state, address, "an array of another library");
+  if (!context.device().pageable(address, bytes)) return;
+  const std::lock_guard lock(state->mutex);
+  if (!state->peers.empty()) return;  // it may be theirs
+  api::fail(ErrorId::invalid_value, "the array is in memory of the host, which kernels do not reach",
+            "copy it to an array on the device, or register the memory", context.device().describe_address(address));
 }
 
 void give_back(const Device& device, const IdleMemory& memory) {

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from warploom import cuda
+from warploom import _core, cuda
 from warploom.cuda.cudadrv import devicearray
 from warploom.cuda.cudadrv.driver import CudaAPIError
 
@@ -231,6 +231,18 @@ def test_array_interface_describes_and_is_understood():
     masked = dict(array.__cuda_array_interface__, mask=array)
     with pytest.raises(NotImplementedError, match="Masked arrays are not supported"):
         cuda.from_cuda_array_interface(masked)
+
+
+@pytest.mark.skipif(_core.Device.default_name() != "cpu", reason="GPUs may reach memory of the host")
+def test_memory_that_kernels_do_not_reach_is_refused():
+    array, host = cuda.to_device(np.arange(24.0)), np.arange(24.0)
+    for address in (host.ctypes.data, 0x1000, (1 << 47) - 8192, (1 << 63) + 8):
+        with pytest.raises(CudaAPIError, match="memory") as refused:
+            cuda.from_cuda_array_interface(dict(array.__cuda_array_interface__, data=(address, False)))
+        assert refused.value.code == 1
+    nothing = cuda.from_cuda_array_interface(dict(array.__cuda_array_interface__, data=(0x1000, False), shape=(0,)))
+    assert nothing.size == 0
+    assert array.copy_to_host()[23] == 23
 
 
 RECORD = np.dtype([("a", "i4"), ("b", "f8"), ("c", [("x", "i2"), ("y", "f4", (2, 3))]), ("d", "U3")], align=True)

@@ -13,6 +13,7 @@ from warploom.cuda.core import config
 
 from .cudadrv import _geometry, devicearray, devices
 from .cudadrv import driver as _driver
+from .cudadrv._calls import call
 from .cudadrv._dlpack import from_dlpack
 from .cudadrv._graphs import Graph, GraphBuilder, GraphCompleteOptions, GraphMemoryResource
 from .cudadrv._memory import MemoryPointer
@@ -44,7 +45,8 @@ def from_cuda_array_interface(desc: dict, owner: Any = None, sync: bool = True) 
 
     ``owner`` is kept alive. With a stream in ``desc`` that stream becomes the array's, and is waited for first unless
     ``sync`` is False or NUMBA_CUDA_ARRAY_INTERFACE_SYNC is 0. Read-only memory gives a read-only array.
-    NotImplementedError for masked arrays, ValueError for stream 0, which version 3 forbids.
+    NotImplementedError for masked arrays, ValueError for stream 0, which version 3 forbids, CudaAPIError for memory that
+    kernels do not reach: of a GPU when they run on the CPU device, of another GPU, of the host.
     """
     version = desc.get("version")
     if version is not None and version >= 1 and desc.get("mask") is not None:
@@ -61,7 +63,10 @@ def from_cuda_array_interface(desc: dict, owner: Any = None, sync: bool = True) 
     strides = tuple(strides)
     low, high = _geometry.extents(shape, strides, dtype.itemsize)
     address = desc["data"][0] or 0
-    memory = MemoryPointer(current_context(), address + low if address else 0, high - low, owner=owner)
+    context = current_context()
+    if address and high > low:
+        call("cuPointerGetAttribute", context._core_device.check_foreign, address + low, high - low)
+    memory = MemoryPointer(context, address + low if address else 0, high - low, owner=owner)
     handle = desc.get("stream")
     stream: Any = 0
     if handle == 0:
