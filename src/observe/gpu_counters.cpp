@@ -26,15 +26,10 @@ const std::vector<GpuCounterRow>& gpu_counter_rows() {
       {"shared_load_conflicts",
        "  of these bank conflicts",
        {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"}},
-      // ldgsts: cp.async, which GPUs before sm_80 lack.
-      {"shared_store_wavefronts",
-       "shared store wavefronts",
-       {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"}},
+      {"shared_store_wavefronts", "shared store wavefronts", {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"}},
       {"shared_store_conflicts",
        "  of these bank conflicts",
-       {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum"}},
+       {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"}},
       {"shared_atomic_wavefronts",
        "shared atomic wavefronts",
        {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum"}},
@@ -58,9 +53,10 @@ std::optional<double> value_of(const GpuCounterRow& row, const GpuCounters& coun
   double sum = 0;
   for (const char* metric : row.metrics) {
     const auto found = counters.find(metric);
-    if (found != counters.end()) sum += found->second;
+    if (found == counters.end()) return std::nullopt;
+    sum += found->second;
   }
-  return counters.contains(row.metrics.front()) ? std::optional(sum) : std::nullopt;
+  return sum;
 }
 
 }  // namespace warploom::observe

@@ -11,7 +11,7 @@ namespace warploom::observe {
 // What one launch counted, by metric; a GPU may lack some.
 using GpuCounters = std::map<std::string, double>;
 
-// Row by row: the sum of the metrics in it that the GPU has.
+// Row by row: the sum of the metrics in it.
 struct GpuCounterRow {
   const char* id;     // stable, for reports
   const char* title;  // as the text report says it
@@ -21,7 +21,7 @@ const std::vector<GpuCounterRow>& gpu_counter_rows();
 
 // All metrics of the rows.
 std::vector<std::string> gpu_counter_metrics();
-// None when the GPU lacks the first of its metrics.
+// None when the GPU lacks one of its metrics.
 std::optional<double> value_of(const GpuCounterRow& row, const GpuCounters& counters);
 
 }  // namespace warploom::observe

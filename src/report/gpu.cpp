@@ -81,11 +81,13 @@ std::optional<double> counted(const observe::GpuCounterRow& row, const KernelDat
   if (id == "thread_instructions") return each(k.thread_instructions);
   for (std::size_t i = 0; i < kAccessGroups; ++i) {
     const GroupCounts& group = k.groups[i];
+    const bool stores = static_cast<AccessGroup>(i) == AccessGroup::shared_store;
+    const auto but = [&](std::uint64_t all, std::uint64_t copied) { return each(all - (stores ? copied : 0)); };
     const std::string prefix = std::string(key(static_cast<AccessGroup>(i))) + "_";
     if (id == prefix + "requests") return each(group.counts.requests);
     if (id == prefix + "sectors") return each(group.counts.sectors);
-    if (id == prefix + "wavefronts") return each(group.counts.wavefronts);
-    if (id == prefix + "conflicts") return each(group.conflicts());
+    if (id == prefix + "wavefronts") return but(group.counts.wavefronts, k.copied.counts.wavefronts);
+    if (id == prefix + "conflicts") return but(group.conflicts(), k.copied.conflicts());
   }
   return std::nullopt;
 }

@@ -70,6 +70,7 @@ struct KernelData {
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;
   GroupCounts groups[kAccessGroups];
+  GroupCounts copied;  // of the shared stores, those of asynchronous copies, which a GPU's counters leave out
   BranchCounts branch;
   Occupancy occupancy;
   std::vector<LineData> lines;  // by file and line; only those that access memory or branch
