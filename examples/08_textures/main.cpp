@@ -30,7 +30,7 @@ static int textures(int argc, char** argv) {
   std::vector<float> image(texels);
   for (float& value : image) value = static_cast<float>(random.next() % 256);
 
-  const Device device = Device::open("cpu");
+  const Device device = Device::open();
   const Module module = device.compile_file(KERNELS);
   const Dim3 block{16, 16};
   const auto grid = [&](int w, int h) {
