@@ -233,6 +233,7 @@ class Bench : public bench::Figures {
       const double tiled = measure("matmul_tiled16", {n / 16, n / 16}, {16, 16});
       if (n == 1024) expect("matmul_tiled16 of 1024", 0.295, flops / tiled * 1e-9, false, "ms");
       const double best = measure("matmul_best", {n / 128, n / 128}, {128});
+      measure("matmul_best_small", {n / 128, n / 64}, {256});
       if (n == 4096) expect("best float32 matmul of 4096", 46, best, true, "TFLOP/s");
       library(n, a, b, c);
     }

@@ -76,42 +76,49 @@ __global__ void matmul_regtile(const float* A, const float* B, float* C, int n) 
     for (int j = 0; j < 4; ++j) C[(r0 + ty * 4 + i) * n + c0 + tx * 4 + j] = acc[i][j];
 }
 
-// What a GPU needs to be busy: 128 threads compute 128 x 128 elements, each 16 x 8 of them in quarters of 4 x 4, loads
-// and stores have 16 bytes, and while one step's tiles are multiplied the next ones are on their way: b's straight to
-// shared memory, a's through registers, because it is turned. n is a multiple of 128.
-__global__ void __launch_bounds__(128, 2)
-    matmul_best(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int n) {
-  constexpr int kDepth = 16;
-  __shared__ __align__(16) float as[2][kDepth][128 + 4], bs[2][kDepth][128];
+// What a GPU needs to be busy: a block computes kRows x kCols elements, each thread kEachRows x kEachCols of them in
+// quarters of 4 x 4, loads and stores have 16 bytes, and while one step's tiles are multiplied the next ones are on
+// their way: b's straight to shared memory, a's through registers, because it is turned. n is a multiple of kRows and
+// kCols.
+template <int kRows, int kCols, int kEachRows, int kEachCols>
+__device__ __forceinline__ void product(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
+                                        int n) {
+  constexpr int kThreads = kRows / kEachRows * (kCols / kEachCols), kDepth = 16;
+  constexpr int kRowsOfA = kThreads / 4, kRowsOfB = kThreads * 4 / kCols;  // that all threads load at once
+  __shared__ __align__(16) float as[2][kDepth][kRows + 4], bs[2][kDepth][kCols];
   const int t = threadIdx.x, lane = t % 32;
-  // Each warp computes 128 x 32: its lanes form 8 x 4.
-  const int row = lane / 4 * 4, col = t / 32 * 32 + lane % 4 * 4;
-  const int a_row = t / 4, a_col = t % 4 * 4, b_row = t / 32, b_col = lane * 4;
-  const float* a_in = a + (size_t)(blockIdx.y * 128 + a_row) * n + a_col;
-  const float* b_in = b + (size_t)b_row * n + blockIdx.x * 128 + b_col;
-  float4 a_next[4];
+  // A warp's lanes form 8 x 4; warps stand beside each other along a row of c.
+  constexpr int kAcross = kCols / (4 * kEachCols);
+  const int row = t / 32 / kAcross * 8 * kEachRows + lane / 4 * 4,
+            col = t / 32 % kAcross * 4 * kEachCols + lane % 4 * 4;
+  const int a_row = t / 4, a_col = t % 4 * 4, b_row = t * 4 / kCols, b_col = t * 4 % kCols;
+  const float* a_in = a + (size_t)(blockIdx.y * kRows + a_row) * n + a_col;
+  const float* b_in = b + (size_t)b_row * n + blockIdx.x * kCols + b_col;
+  float4 a_next[kRows / kRowsOfA];
   const auto fetch = [&](int half) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      a_next[i] = *(const float4*)(a_in + (size_t)i * 32 * n);
-      const unsigned to = (unsigned)__cvta_generic_to_shared(&bs[half][b_row + i * 4][b_col]);
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(b_in + (size_t)i * 4 * n) : "memory");
+    for (int i = 0; i < kRows / kRowsOfA; ++i) a_next[i] = *(const float4*)(a_in + (size_t)i * kRowsOfA * n);
+#pragma unroll
+    for (int i = 0; i < kDepth / kRowsOfB; ++i) {
+      const unsigned to = (unsigned)__cvta_generic_to_shared(&bs[half][b_row + i * kRowsOfB][b_col]);
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(b_in + (size_t)i * kRowsOfB * n)
+                   : "memory");
     }
     a_in += kDepth;
     b_in += (size_t)kDepth * n;
   };
   const auto arrive = [&](int half) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      as[half][a_col + 0][a_row + i * 32] = a_next[i].x;
-      as[half][a_col + 1][a_row + i * 32] = a_next[i].y;
-      as[half][a_col + 2][a_row + i * 32] = a_next[i].z;
-      as[half][a_col + 3][a_row + i * 32] = a_next[i].w;
+    for (int i = 0; i < kRows / kRowsOfA; ++i) {
+      as[half][a_col + 0][a_row + i * kRowsOfA] = a_next[i].x;
+      as[half][a_col + 1][a_row + i * kRowsOfA] = a_next[i].y;
+      as[half][a_col + 2][a_row + i * kRowsOfA] = a_next[i].z;
+      as[half][a_col + 3][a_row + i * kRowsOfA] = a_next[i].w;
     }
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
   };
-  float sum[16][8] = {};
+  float sum[kEachRows][kEachCols] = {};
   fetch(0);
   arrive(0);
   for (int k0 = 0, half = 0; k0 < n; k0 += kDepth, half ^= 1) {
@@ -119,23 +126,35 @@ __global__ void __launch_bounds__(128, 2)
     if (more) fetch(half ^ 1);
 #pragma unroll
     for (int k = 0; k < kDepth; ++k) {
-      float p[16], q[8];
+      float p[kEachRows], q[kEachCols];
 #pragma unroll
-      for (int i = 0; i < 16; i += 4) *(float4*)&p[i] = *(const float4*)&as[half][k][row + i * 8];
-      *(float4*)&q[0] = *(const float4*)&bs[half][k][col];
-      *(float4*)&q[4] = *(const float4*)&bs[half][k][col + 16];
+      for (int i = 0; i < kEachRows; i += 4) *(float4*)&p[i] = *(const float4*)&as[half][k][row + i * 8];
 #pragma unroll
-      for (int i = 0; i < 16; ++i)
+      for (int j = 0; j < kEachCols; j += 4) *(float4*)&q[j] = *(const float4*)&bs[half][k][col + j * 4];
 #pragma unroll
-        for (int j = 0; j < 8; ++j) sum[i][j] += p[i] * q[j];
+      for (int i = 0; i < kEachRows; ++i)
+#pragma unroll
+        for (int j = 0; j < kEachCols; ++j) sum[i][j] += p[i] * q[j];
     }
     if (more) arrive(half ^ 1);
   }
 #pragma unroll
-  for (int i = 0; i < 16; ++i)
+  for (int i = 0; i < kEachRows; ++i)
 #pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      const size_t at = (size_t)(blockIdx.y * 128 + row + i % 4 + i / 4 * 32) * n + blockIdx.x * 128 + col + j * 16;
-      *(float4*)(c + at) = make_float4(sum[i][j * 4], sum[i][j * 4 + 1], sum[i][j * 4 + 2], sum[i][j * 4 + 3]);
+    for (int j = 0; j < kEachCols; j += 4) {
+      const size_t r = blockIdx.y * kRows + row + i % 4 + i / 4 * 32, at = blockIdx.x * kCols + col + j * 4;
+      *(float4*)(c + r * n + at) = make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
     }
+}
+
+// Tiles as large as registers allow, for products that have more of them than a GPU has multiprocessors.
+__global__ void __launch_bounds__(128, 2)
+    matmul_best(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int n) {
+  product<128, 128, 16, 8>(a, b, c, n);
+}
+
+// Half of such a tile for twice as many threads: where tiles are few, more of them are better than large ones.
+__global__ void __launch_bounds__(256, 2)
+    matmul_best_small(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int n) {
+  product<64, 128, 8, 4>(a, b, c, n);
 }

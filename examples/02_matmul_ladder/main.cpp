@@ -41,6 +41,7 @@ static int matmul_ladder(int argc, char** argv) {
       {"matmul_tiled_unroll4", {n / 16, n / 16}, {16, 16}},
       {"matmul_regtile", {n / 64, n / 64}, 256},
       {"matmul_best", {n / 128, n / 128}, 128},
+      {"matmul_best_small", {n / 128, n / 64}, 256},
   };
   lesson::Checks checks;
   std::printf("%d x %d matrices\n", n, n);

@@ -26,11 +26,13 @@ class Warploom(NumbaLike):
             common.check(dc.copy_to_host()[n // 2], a[n // 2] @ b, 0, "blas.gemm")
             out[f"product by library {n}, TFLOP/s"] = 2 * n**3 / seconds * 1e-12
             if os.environ.get("WARPLOOM_BENCH_PTX") and n % 128 == 0:
-                launch = self.compiled("matmul_best", ["uint64"] * 3 + ["int32"])
                 addresses = [x.device_ctypes_pointer.value for x in (da, db, dc)]
-                seconds = self.seconds(lambda: launch((n // 128, n // 128), 128, 0, *addresses, n))
-                common.check(dc.copy_to_host()[n // 2], a[n // 2] @ b, 0, "matmul_best")
-                out[f"product best {n}, TFLOP/s"] = 2 * n**3 / seconds * 1e-12
+                for name, label, rows, threads in (("matmul_best", "best", 128, 128),
+                                                   ("matmul_best_small", "best, small tiles", 64, 256)):
+                    launch = self.compiled(name, ["uint64"] * 3 + ["int32"])
+                    seconds = self.seconds(lambda: launch((n // 128, n // rows), threads, 0, *addresses, n))
+                    common.check(dc.copy_to_host()[n // 2], a[n // 2] @ b, 0, name)
+                    out[f"product {label} {n}, TFLOP/s"] = 2 * n**3 / seconds * 1e-12
             ha, hb = self.cuda.to_device(a.astype(np.float16)), self.cuda.to_device(b.astype(np.float16))
             hc = self.cuda.device_array((n, n), np.float16)
             seconds = self.seconds(lambda: blas.gemm(ha, hb, hc))
