@@ -164,7 +164,7 @@ Result<void> CudaMath::reachable(const void* address) {
   // CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS of GPUs that reach all memory of the host.
   constexpr int kType = 2, kOrdinal = 9, kManaged = 8, kDeviceMemory = 2;
   constexpr auto kReachesHost = static_cast<DeviceAttribute>(88);
-  if (address == nullptr) return {};
+  if (address == nullptr || device_.holds(address)) return {};
   WL_TRY(device_.enter());
   const auto at = reinterpret_cast<DevicePointer>(address);
   const Driver& driver = device_.driver();

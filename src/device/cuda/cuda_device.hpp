@@ -98,6 +98,8 @@ class CudaDevice final : public Device {
   void unmark(void* address) override;
   [[nodiscard]] std::string describe_address(const void* address) const override;
   [[nodiscard]] bool addressable(const void* address, std::size_t bytes) const override;
+  // Whether it lies in an allocation of this device.
+  [[nodiscard]] bool holds(const void* address) const;
   [[nodiscard]] std::size_t free_bytes() const override;
   Result<void> set_memory_limit(std::uint64_t bytes) override;
   Result<SharedMemory> share(const void* address) override;

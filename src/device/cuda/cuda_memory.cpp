@@ -128,6 +128,15 @@ std::string CudaDevice::describe_address(const void* address) const {
   return fmt::format("{} bytes past the end of {}", at - start - block.bytes, name);
 }
 
+bool CudaDevice::holds(const void* address) const {
+  const std::uintptr_t at = pointer_of(address);
+  const std::lock_guard lock(memory_mutex_);
+  auto next = allocations_.upper_bound(at);
+  if (next == allocations_.begin()) return false;
+  const auto& [start, block] = *--next;
+  return at < start + block.bytes;
+}
+
 bool CudaDevice::addressable(const void* address, std::size_t bytes) const {
   const std::uintptr_t at = pointer_of(address);
   // Of the last range that begins at or before the address, how much is left from there; of the next, how far it is.
