@@ -1,7 +1,7 @@
-"""Records what the driver gives to calls from a thread in no context, or in another: `context_codes.py > context_codes.tsv`.
+"""Records what the driver gives to calls from a thread in no context, or in another: context_codes.py > FILE.
 
-Each row: where the thread was, the call, its code, and whether it did what it would have done in the right context. Launches
-and copies of the CUDA device ask for the context only after codes 201 and 400, which rests on this table.
+Each row: where the thread was, the call, its code, and whether it did what it would have done in the right context.
+The CUDA device enters the context only after the codes 201 and 400, which rests on tests/cuda/context_codes.tsv.
 """
 import ctypes
 
@@ -95,7 +95,8 @@ COUNTED += [(f"cuMemsetD32Async on {name}", set_words(on), lambda before, after:
             for name, on in (("a stream", stream), ("CU_STREAM_LEGACY", LEGACY))]
 PLAIN = [("cuMemcpyDtoH", download)]
 PLAIN += [(f"cuMemcpyAsync on {name}", copy(on)) for name, on in (("a stream", stream), ("CU_STREAM_LEGACY", LEGACY))]
-PLAIN += [(f"cuMemAllocAsync on {name}", allocate(on)) for name, on in (("a stream", stream), ("CU_STREAM_LEGACY", LEGACY))]
+PLAIN += [(f"cuMemAllocAsync on {name}", allocate(on))
+          for name, on in (("a stream", stream), ("CU_STREAM_LEGACY", LEGACY))]
 PLAIN += [(f"cuEventRecord on {name}", lambda on=on: lib.cuEventRecord(event, on))
           for name, on in (("a stream", stream), ("CU_STREAM_LEGACY", LEGACY))]
 PLAIN += [(f"cuStreamWaitEvent on {name}", lambda on=on: lib.cuStreamWaitEvent(on, event, 0))
