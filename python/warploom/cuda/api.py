@@ -45,8 +45,8 @@ def from_cuda_array_interface(desc: dict, owner: Any = None, sync: bool = True) 
 
     ``owner`` is kept alive. With a stream in ``desc`` that stream becomes the array's, and is waited for first unless
     ``sync`` is False or NUMBA_CUDA_ARRAY_INTERFACE_SYNC is 0. Read-only memory gives a read-only array.
-    NotImplementedError for masked arrays, ValueError for stream 0, which version 3 forbids, CudaAPIError for memory that
-    kernels do not reach: of a GPU when they run on the CPU device, of another GPU, of the host.
+    NotImplementedError for masked arrays, ValueError for stream 0, which version 3 forbids, CudaAPIError for memory
+    that kernels do not reach: of a GPU when they run on the CPU device, of another GPU, of the host.
     """
     version = desc.get("version")
     if version is not None and version >= 1 and desc.get("mask") is not None:
