@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <map>
@@ -160,6 +161,28 @@ TEST_F(DriverCalls, MemoryForOtherProcessesIsNamedByItsAllocation) {
   } catch (const Error& error) {
     EXPECT_EQ(error.id(), error_id::not_supported);
   }
+}
+
+// What the saved calls rest on, as an H200 answered: a call on a stream is done wherever the thread is; a launch on a
+// default stream is done in its context only, and says otherwise by one of two codes.
+TEST(OutsideTheContext, TheDriverSaysSoOrDoesTheWork) {
+  std::ifstream table(CONTEXT_CODES);
+  int on_streams = 0, refused = 0;
+  for (std::string line; std::getline(table, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream row(line);
+    std::string place, call, code, done;
+    for (std::string* cell : {&place, &call, &code, &done}) std::getline(row, *cell, '\t');
+    if (call.find("a stream") != std::string::npos) {
+      EXPECT_TRUE(code == "0" && done != "no") << line;
+      ++on_streams;
+    } else if (call.find("cuLaunchKernel") == 0) {
+      EXPECT_TRUE((code == "201" || code == "400") && done == "no") << line;
+      ++refused;
+    }
+  }
+  EXPECT_EQ(on_streams, 3 * 7);
+  EXPECT_EQ(refused, 3 * 3);
 }
 
 TEST_F(DriverCalls, ACopyOnAStreamIsOne) {
