@@ -60,6 +60,8 @@ EXPECTATIONS = (
     ("fourier", "transform 16384 x 1024, GB/s", "warploom", ">=", ("torch", 0.97)),
     ("attention", "attention float32, TFLOP/s", "warploom", ">=", ("torch", 0.9)),
     ("attention", "attention float16, TFLOP/s", "warploom", ">=", ("torch", 0.6)),
+    ("attention", "attention float16 by warpgroups, TFLOP/s", "C++", ">=",
+     ("attention", "attention float16, TFLOP/s", "torch", 0.95)),
 )
 # Figures of gpu_bench by the names used here.
 FROM_CPP = {
@@ -77,6 +79,7 @@ FROM_CPP = {
     "device to device, read and written": ("copies", "copy on the device, GB/s", "C++"),
     "attention_f32": ("attention", "attention float32, TFLOP/s", "C++"),
     "attention_f16": ("attention", "attention float16, TFLOP/s", "C++"),
+    "attention_f16 by warpgroups": ("attention", "attention float16 by warpgroups, TFLOP/s", "C++"),
 }
 for size in (1024, 2048, 4096):
     FROM_CPP[f"matmul_tiled16 {size}"] = ("matmul", f"product tiled16 {size}, TFLOP/s", "C++")

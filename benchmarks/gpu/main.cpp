@@ -271,19 +271,73 @@ class Bench : public bench::Figures {
              1e-3,
          "TFLOP/s");
     check(out, 2.0F);
-    DeviceArray<std::uint16_t> hq(device_, count), hv(device_, count), hout(device_, count);
-    hq.fill(0x3400);  // 0.25
-    hv.fill(0x4000);  // 2
+    DeviceArray<std::uint16_t> hq(device_, count), hk(device_, count), hv(device_, count), hout(device_, count);
     const Kernel f16 = module_.kernel("attention_f16");
-    note("attention_f16",
+    const auto by_warps = [&](const Stream& s) {
+      f16.launch({.grid = grid, .block = {128}, .stream = s}, hq, hk, hv, hout, length);
+    };
+    hq.fill(0x3400);  // 0.25
+    hk.fill(0x3400);
+    hv.fill(0x4000);  // 2
+    by_warps(device_.default_stream());
+    for (const std::uint16_t value : hout.to_vector())
+      if (value != 0x4000) throw std::runtime_error("attention_f16 is wrong");
+    // Equal bits would cost less power than usual ones, and be faster.
+    std::mt19937 random(1);
+    for (DeviceArray<std::uint16_t>* const array : {&hq, &hk, &hv}) {
+      std::vector<std::uint16_t> halves(count);
+      for (std::uint16_t& h : halves) h = static_cast<std::uint16_t>((random() & 0x8FFF) | 0x2000);  // 2^-7 to 1
+      array->copy_from(halves);
+    }
+    note("attention_f16", rate(flops, by_warps) * 1e-3, "TFLOP/s");
+    if (device_.properties().compute_capability_major == 9) by_warpgroups(hq, hk, hv, hout, heads, length, flops);
+  }
+
+  // The fastest shape of the sweep, by the matrix units that only sm_90 has, beside what `out` has of the same.
+  void by_warpgroups(const DeviceArray<std::uint16_t>& q, const DeviceArray<std::uint16_t>& k,
+                     const DeviceArray<std::uint16_t>& v, DeviceArray<std::uint16_t>& out, int heads, int length,
+                     double flops) {
+    constexpr unsigned groups = 4, keys = 64, stages = 4, shared = (2 * stages + groups) * keys * 128 + 32 * stages;
+    std::string ptx;
+    try {
+      ptx = compile_to_ptx(read(BENCH_SWEEP "/attention.cu"),
+                           {.arch = "sm_90a", .include_dirs = {BENCH_SWEEP}, .defines = {"BEST_ALONE"}});
+    } catch (const Error& error) {
+      if (error.id() != error_id::compiler_missing) throw;
+      std::printf("[SKIP] attention_f16 by warpgroups: %s\n", error.message().c_str());
+      return;
+    }
+    const Module module = device_.load_ptx(ptx, "attention.ptx");
+    const Kernel kernel = module.kernel("attention_4_64_4_1_1_2_1_1_0_1_0");
+    const std::vector<std::uint16_t> expected = out.to_vector();
+    out.fill(0x7E00);  // NaN
+    const Dim3 grid((length + 64 * groups - 1) / (64 * groups), heads);
+    note("attention_f16 by warpgroups",
          rate(flops,
               [&](const Stream& s) {
-                f16.launch({.grid = grid, .block = {128}, .stream = s}, hq, hq, hv, hout, length);
+                kernel.launch({.grid = grid, .block = {128 * (groups + 1)}, .shared_bytes = shared, .stream = s}, q, k,
+                              v, out, length);
               }) *
              1e-3,
          "TFLOP/s");
-    for (const std::uint16_t value : hout.to_vector())
-      if (value != 0x4000) throw std::runtime_error("attention_f16 is wrong");
+    const std::vector<std::uint16_t> got = out.to_vector();
+    double largest = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const double wanted = number(expected[i]);
+      largest = std::max(largest, std::abs(wanted));
+      // Weights are rounded to halves after another largest score; results are some thousandths.
+      if (!(std::abs(number(got[i]) - wanted) <= 0x1p-9 * std::abs(wanted) + 0x1p-13))
+        throw std::runtime_error("attention_f16 by warpgroups is wrong");
+    }
+    if (largest == 0) throw std::runtime_error("attention_f16 gives zeros");
+  }
+  // Of a half.
+  static double number(std::uint16_t half) {
+    const int exponent = half >> 10 & 31, fraction = half & 1023;
+    const double size = exponent == 31  ? std::nan("")
+                        : exponent == 0 ? std::ldexp(fraction, -24)
+                                        : std::ldexp(1024 + fraction, exponent - 25);
+    return (half & 0x8000) != 0 ? -size : size;
   }
 
   Device device_;

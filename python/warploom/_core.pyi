@@ -77,31 +77,26 @@ class MemoryPool:
     @property
     def release_threshold(self) -> int:
         """Bytes that a call which waits for the device leaves in the pool."""
-
     @release_threshold.setter
     def release_threshold(self, value: int) -> None: ...
     @property
     def max_bytes(self) -> int:
         """Bytes that the pool takes from the device at most; 0: no limit of its own."""
-
     @max_bytes.setter
     def max_bytes(self, value: int) -> None: ...
     @property
     def reuse_follow_event_dependencies(self) -> bool:
         """Reuse in a stream that has waited for an event after the free."""
-
     @reuse_follow_event_dependencies.setter
     def reuse_follow_event_dependencies(self, value: bool) -> None: ...
     @property
     def reuse_allow_opportunistic(self) -> bool:
         """Reuse in other streams once the free has been reached."""
-
     @reuse_allow_opportunistic.setter
     def reuse_allow_opportunistic(self, value: bool) -> None: ...
     @property
     def reuse_allow_internal_dependencies(self) -> bool:
         """Rather than fail, make the stream wait for another stream's free."""
-
     @reuse_allow_internal_dependencies.setter
     def reuse_allow_internal_dependencies(self, value: bool) -> None: ...
     def __init__(self, device: Device, release_threshold: int = 0, max_bytes: int = 0) -> None: ...

@@ -370,6 +370,9 @@ __device__ __forceinline__ void attention(const unsigned short* __restrict__ q, 
           const unsigned short* __restrict__ v, unsigned short* __restrict__ out, int length) {               \
     attention<GROUPS, KEYS, STAGES, TURNS, PRODUCER, FIRST, ORDERED, HELD, LAZY, POLY>(q, k, v, out, length); \
   }
+#ifdef BEST_ALONE
+VARIANT(4, 64, 4, 1, 1, 2, 1, 1, 0, 1, 0)
+#else
 // Four groups of 64 queries in a block.
 VARIANT(4, 64, 2, 1, 1, 0, 1, 0, 0, 0, 0)
 VARIANT(4, 64, 2, 1, 1, 0, 1, 0, 0, 1, 0)
@@ -384,6 +387,13 @@ VARIANT(4, 80, 2, 1, 1, 0, 1, 0, 0, 1, 0)
 VARIANT(4, 64, 4, 1, 1, 1, 1, 0, 0, 1, 0)
 VARIANT(4, 64, 4, 1, 1, 2, 1, 0, 0, 1, 0)
 VARIANT(4, 64, 4, 1, 1, 2, 1, 1, 0, 1, 0)
+VARIANT(4, 64, 4, 1, 1, 2, 1, 1, 0, 1, 4)
+VARIANT(4, 64, 4, 1, 1, 2, 1, 1, 0, 1, 8)
+VARIANT(4, 64, 4, 1, 1, 1, 1, 1, 0, 1, 0)
+VARIANT(4, 64, 4, 1, 1, 1, 1, 1, 0, 1, 8)
+VARIANT(4, 64, 3, 1, 1, 2, 1, 1, 0, 1, 0)
+VARIANT(4, 64, 6, 1, 1, 2, 1, 1, 0, 1, 0)
+VARIANT(4, 64, 4, 1, 1, 2, 0, 1, 0, 1, 0)
 // Two blocks of two groups.
 VARIANT(2, 64, 2, 1, 2, 0, 1, 0, 0, 1, 0)
 VARIANT(2, 64, 3, 1, 2, 0, 1, 0, 0, 1, 0)
@@ -398,3 +408,4 @@ VARIANT(2, 128, 3, 1, 1, 2, 1, 1, 0, 1, 0)
 VARIANT(2, 192, 2, 1, 1, 2, 1, 1, 0, 1, 0)
 VARIANT(3, 128, 3, 1, 1, 2, 1, 1, 0, 1, 0)
 VARIANT(3, 128, 2, 1, 1, 0, 1, 1, 0, 1, 0)
+#endif
