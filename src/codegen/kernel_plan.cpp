@@ -353,8 +353,19 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
         fill_site(f, inst, site);
         site.async = inst.async || flow == isa::Flow::native;
         site.id = static_cast<std::uint32_t>(plan->sites.size());
+        const auto id = static_cast<std::int32_t>(site.id);
+        const bool generic =
+            flow != isa::Flow::native && site.kind == observe::Site::Kind::access && site.space == isa::Space::generic;
+        if (generic) site.space = isa::Space::global;
         plan->sites.push_back(site);
-        return static_cast<std::int32_t>(site.id);
+        for (const isa::Space other : {isa::Space::shared, isa::Space::local}) {
+          if (!generic) break;
+          site.space = other;
+          site.alternative = true;
+          ++site.id;
+          plan->sites.push_back(site);
+        }
+        return id;
       };
       if (flow == isa::Flow::native) {
         site.kind = observe::Site::Kind::access;
@@ -370,7 +381,8 @@ std::shared_ptr<KernelPlan> make_plan(const ir::Function& function, const passes
       if (flow == isa::Flow::load || flow == isa::Flow::store || flow == isa::Flow::atomic) {
         site.kind = observe::Site::Kind::access;
         // Textures and surfaces lie in global memory.
-        site.space = is_texture(inst.p) ? isa::Space::global : ptx::space_of(inst.p);
+        site.texture = is_texture(inst.p);
+        site.space = site.texture ? isa::Space::global : ptx::space_of(inst.p);
         if (site.space == isa::Space::param) continue;
         site.access = flow == isa::Flow::load    ? observe::AccessKind::load
                       : flow == isa::Flow::store ? observe::AccessKind::store

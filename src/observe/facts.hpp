@@ -27,10 +27,14 @@ struct Site {
   std::vector<SourceLoc> inlined_at;  // innermost first
   std::uint32_t ptx_line = 0;
   std::string text;    // the PTX instruction as printed
-  isa::Space space{};  // of an access; generic accesses are counted in the space of their address
+  // Of an access. A generic one has a site for global memory and two alternatives after it, for shared and for local
+  // memory: it is counted in the space of its address.
+  isa::Space space{};
+  bool alternative = false;
   AccessKind access{};
   std::uint32_t bytes = 0;  // one thread's access, vectors included; of a bulk copy its smallest piece
   bool async = false;       // done by the time that a wait for it has ended, not before
+  bool texture = false;     // through a texture or surface
 };
 
 // Counts of one site over one launch, all blocks together.

@@ -80,14 +80,12 @@ std::optional<double> counted(const observe::GpuCounterRow& row, const KernelDat
   if (id == "warp_instructions") return each(k.warp_instructions);
   if (id == "thread_instructions") return each(k.thread_instructions);
   for (std::size_t i = 0; i < kAccessGroups; ++i) {
-    const GroupCounts& group = k.groups[i];
-    const bool stores = static_cast<AccessGroup>(i) == AccessGroup::shared_store;
-    const auto but = [&](std::uint64_t all, std::uint64_t copied) { return each(all - (stores ? copied : 0)); };
+    const GroupCounts &group = k.groups[i], &elsewhere = k.elsewhere[i];
     const std::string prefix = std::string(key(static_cast<AccessGroup>(i))) + "_";
-    if (id == prefix + "requests") return each(group.counts.requests);
-    if (id == prefix + "sectors") return each(group.counts.sectors);
-    if (id == prefix + "wavefronts") return but(group.counts.wavefronts, k.copied.counts.wavefronts);
-    if (id == prefix + "conflicts") return but(group.conflicts(), k.copied.conflicts());
+    if (id == prefix + "requests") return each(group.counts.requests - elsewhere.counts.requests);
+    if (id == prefix + "sectors") return each(group.counts.sectors - elsewhere.counts.sectors);
+    if (id == prefix + "wavefronts") return each(group.counts.wavefronts - elsewhere.counts.wavefronts);
+    if (id == prefix + "conflicts") return each(group.conflicts() - elsewhere.conflicts());
   }
   return std::nullopt;
 }

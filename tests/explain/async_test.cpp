@@ -65,6 +65,43 @@ TEST_P(AsyncCounts, CopiesOfWholeAndShortSources) {
   EXPECT_EQ(half.shared.active_lanes, 64u);
 }
 
+// Half of each warp goes to shared memory, half to global; all go to local memory.
+TEST_P(AsyncCounts, GenericAccessesAreCountedInTheSpaceOfTheirAddress) {
+  struct Spaces final : observe::Observer {
+    void launch_done(const observe::KernelFacts& facts, const observe::LaunchFacts&,
+                     const observe::LaunchCounts& counts) override {
+      for (std::size_t s = 0; s < facts.sites.size(); ++s)
+        if (facts.sites[s].kind == observe::Site::Kind::access) sums[facts.sites[s].space] += counts.access[s];
+    }
+    std::map<isa::Space, observe::AccessCounts> sums;
+  };
+  const auto spaces = std::make_shared<Spaces>();
+  observe_launch(
+      ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n"
+      ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p;\n.shared .align 4 .b8 tile[256];\n"
+      ".local .align 4 .b8 mine[16];\n"
+      "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+      "mov.u64 %rd4, tile;\ncvta.shared.u64 %rd5, %rd4;\nadd.s64 %rd5, %rd5, %rd2;\n"
+      "and.b32 %r2, %r1, 16;\nsetp.eq.u32 %p, %r2, 0;\nselp.b64 %rd6, %rd3, %rd5, %p;\nst.u32 [%rd6], %r1;\n"
+      "mov.u64 %rd7, mine;\ncvta.local.u64 %rd8, %rd7;\nst.u32 [%rd8+4], %r1;\nld.u32 %r3, [%rd8+4];\n"
+      "st.u32 [%rd6], %r3;\nret;\n}\n",
+      spaces, 64, 4096, GetParam());
+  const observe::AccessCounts& global = spaces->sums[isa::Space::global];
+  EXPECT_EQ(global.requests, 4u);
+  EXPECT_EQ(global.sectors, 8u);
+  EXPECT_EQ(global.active_lanes, 64u);
+  const observe::AccessCounts& shared = spaces->sums[isa::Space::shared];
+  EXPECT_EQ(shared.requests, 4u);
+  EXPECT_EQ(shared.wavefronts, 4u);
+  EXPECT_EQ(shared.sectors, 0u);
+  EXPECT_EQ(shared.active_lanes, 64u);
+  const observe::AccessCounts& local = spaces->sums[isa::Space::local];
+  EXPECT_EQ(local.requests, 4u);
+  EXPECT_EQ(local.sectors, 16u);
+  EXPECT_EQ(local.active_lanes, 128u);
+  EXPECT_EQ(spaces->sums.count(isa::Space::generic), 0u);
+}
+
 TEST_P(AsyncCounts, BulkCopiesAndReductions) {
   const std::string start =
       "setp.ne.u32 %p2, %r2, 0;\n@%p2 ret;\nmbarrier.init.shared.b64 [bar], 1;\n"

@@ -65,14 +65,15 @@ observe::LaunchCounts collect(const codegen::KernelCode& code, const std::vector
           continue;
         }
         if (plan.sites[s].kind != observe::Site::Kind::access) continue;
-        observe::AccessCounts& a = out.access[s];
         const codegen::StaticCount& fixed = code.static_counts()[s];
-        a.requests = dynamic[0] + full * fixed.requests;
-        a.sectors = dynamic[1] + full * fixed.sectors;
-        a.ideal_sectors = dynamic[2] + full * fixed.ideal_sectors;
-        a.wavefronts = dynamic[3] + full * fixed.wavefronts;
-        a.ideal_wavefronts = dynamic[4] + full * fixed.ideal_wavefronts;
-        a.active_lanes = dynamic[5] + full * fixed.lanes;
+        std::size_t k = s;
+        do {  // a generic access's alternatives too
+          observe::AccessCounts& a = out.access[k];
+          a = {dynamic[0], dynamic[1], dynamic[2], dynamic[3], dynamic[4], dynamic[5]};
+          dynamic += codegen::CounterLayout::kStep;
+        } while (++k < plan.sites.size() && plan.sites[k].alternative);
+        out.access[s] += {full * fixed.requests,   full * fixed.sectors,          full * fixed.ideal_sectors,
+                          full * fixed.wavefronts, full * fixed.ideal_wavefronts, full * fixed.lanes};
       }
     }
   }

@@ -127,11 +127,23 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
   if (mask == 0) return;
   auto space = static_cast<isa::Space>(what & 0xFF);
   auto* block = static_cast<device::BlockState*>(c->block);
+  if (space == isa::Space::generic) {
+    // A site's alternatives follow it: shared, then local.
+    std::uint32_t masks[3] = {};
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const int l = std::countr_zero(rest);
+      masks[block->in_shared(addresses[l]) ? 1 : block->in_local(addresses[l]) ? 2 : 0] |= 1U << l;
+    }
+    constexpr isa::Space kSpaces[3] = {isa::Space::global, isa::Space::shared, isa::Space::local};
+    for (std::size_t k = 0; k < 3; ++k) {
+      std::uint64_t copy[32];
+      std::memcpy(copy, addresses, sizeof copy);
+      warploom_count(c, copy, masks[k], bytes, (what & ~0xFFU) | static_cast<std::uint32_t>(kSpaces[k]),
+                     to + k * codegen::CounterLayout::kStep);
+    }
+    return;
+  }
   const std::uint64_t first = addresses[std::countr_zero(mask)];
-  if (space == isa::Space::generic)
-    space = block->in_shared(first)  ? isa::Space::shared
-            : block->in_local(first) ? isa::Space::local
-                                     : isa::Space::global;
   if (space == isa::Space::local) {
     // The rules count from each lane's own base.
     const std::uint32_t stride = block->grid().code->plan().f().local_bytes;
@@ -141,8 +153,7 @@ void warploom_count(WarpContext* c, std::uint64_t* addresses, std::uint32_t mask
   const bool shared = space == isa::Space::shared;
   // Remembering does not pay where patterns never come again.
   std::uint64_t& misses = to[codegen::kSiteCounters + codegen::kMemoWords];
-  const bool fixed_space =
-      (what & 0xFF) != static_cast<std::uint32_t>(isa::Space::generic) && space != isa::Space::local;
+  const bool fixed_space = space != isa::Space::local;
   device::PatternMemo* memo = nullptr;
   const auto add_remembered = [&] {
     to[0] += 1;

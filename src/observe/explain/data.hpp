@@ -70,7 +70,8 @@ struct KernelData {
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;
   GroupCounts groups[kAccessGroups];
-  GroupCounts copied;  // of the shared stores, those of asynchronous copies, which a GPU's counters leave out
+  // Of these, what a GPU counts elsewhere: stores of asynchronous copies, accesses through textures and surfaces.
+  GroupCounts elsewhere[kAccessGroups];
   BranchCounts branch;
   Occupancy occupancy;
   std::vector<LineData> lines;  // by file and line; only those that access memory or branch

@@ -44,8 +44,10 @@ void spread(KernelData& kernel, const LaunchCounts& counts) {
     line.from_ptx = !known;
     if (site.kind == Site::Kind::access && site.id < counts.access.size()) {
       const AccessCounts& access = counts.access[site.id];
+      if (site.alternative && access.requests == 0) continue;
       const auto group = static_cast<std::size_t>(group_of(site));
-      if (site.async && group_of(site) == AccessGroup::shared_store) add(kernel.copied, site, access);
+      if (site.texture || (site.async && group_of(site) == AccessGroup::shared_store))
+        add(kernel.elsewhere[group], site, access);
       add(line.groups[group], site, access);
       add(kernel.groups[group], site, access);
     } else if (site.kind == Site::Kind::branch && site.id < counts.branch.size()) {
