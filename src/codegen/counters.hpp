@@ -24,9 +24,7 @@ inline constexpr std::size_t kMissWords = 1;
 struct CounterLayout {
   std::size_t blocks = 0, sites = 0;
   [[nodiscard]] std::size_t block(std::size_t b) const { return b * kBlockCounters; }
-  [[nodiscard]] std::size_t site(std::size_t s) const {
-    return blocks * kBlockCounters + s * kStep;
-  }
+  [[nodiscard]] std::size_t site(std::size_t s) const { return blocks * kBlockCounters + s * kStep; }
   // From a site's counters to the next one's.
   static constexpr std::size_t kStep = kSiteCounters + kMemoWords + kMissWords;
   [[nodiscard]] std::size_t memo(std::size_t s) const { return site(s) + kSiteCounters; }

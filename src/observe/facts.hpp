@@ -26,7 +26,7 @@ struct Site {
   SourceLoc source;                   // from .loc; unknown without -lineinfo
   std::vector<SourceLoc> inlined_at;  // innermost first
   std::uint32_t ptx_line = 0;
-  std::string text;    // the PTX instruction as printed
+  std::string text;  // the PTX instruction as printed
   // Of an access. A generic one has a site for global memory and two alternatives after it, for shared and for local
   // memory: it is counted in the space of its address.
   isa::Space space{};

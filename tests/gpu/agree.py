@@ -275,6 +275,8 @@ def judge(options, rows, pool):
     return comparison
 
 
+TITLES = {"examples": "lessons in C++ and Python", "tests": "tests of the CPU device, on the GPU",
+          "random": "random kernels, on each device", "judge": "numba-cuda's own tests: what they read back"}
 PARTS = {"examples": examples, "tests": tests, "random": random_kernels, "judge": judge}
 
 
@@ -283,19 +285,21 @@ def write(comparisons, options):
     gpu = run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], os.environ)
     name = gpu.stdout.strip().splitlines()[0] if gpu.returncode == 0 and gpu.stdout.strip() else options.device
     lines = ["# Both devices agree", "",
-             "Written by `python3 tests/gpu/agree.py build --write` on %s (%s)." % (datetime.date.today(), name), "",
+             "`python3 tests/gpu/agree.py build --write` runs the same programs on a GPU and on the CPU device, compares",
+             "what they compute bit for bit, and writes this page. `tests/gpu/agree.tsv` names what may differ, with",
+             "bounds and reasons.", "", "On %s (%s):" % (datetime.date.today(), name), "",
              "| part | same bits, or passes on both | within a bound | differ | not compared |",
              "|---|---|---|---|---|"]
     for one in comparisons:
         s = one.summary()
-        lines.append("| %s | %d | %d | %d | %d |" % tuple(s.values()))
-    for title, pick in (("Within a bound", lambda c: ["%s: %s (%s ulp)" % (n, why, u) for n, u, why in c.bounded]),
-                        ("Differ", lambda c: ["%s: %s" % (n, t.strip().splitlines()[-1] if t.strip() else "")
+        lines.append("| %s | %d | %d | %d | %d |" % (TITLES[one.part], *list(s.values())[1:]))
+    for title, pick in (("Within a bound", lambda c: [(n, "%s (%s ulp)" % (why, u)) for n, u, why in c.bounded]),
+                        ("Differ", lambda c: [(n, t.strip().splitlines()[-1] if t.strip() else "")
                                               for n, t in c.wrong]),
-                        ("Not compared", lambda c: sorted({"%s: %s" % (n, why) for n, why in c.left_out}))):
-        items = [(c.part, text) for c in comparisons for text in pick(c)]
+                        ("Not compared", lambda c: sorted(set(c.left_out)))):
+        items = [(c.part, *item) for c in comparisons for item in pick(c)]
         if items:
-            lines += ["", "**%s.**" % title, ""] + ["- %s: `%s`" % item for item in items]
+            lines += ["", "**%s.**" % title, ""] + ["- %s: `%s`: %s" % item for item in items]
     with open(options.out or REFERENCE, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
 
