@@ -286,7 +286,8 @@ def write(comparisons, options):
     name = gpu.stdout.strip().splitlines()[0] if gpu.returncode == 0 and gpu.stdout.strip() else options.device
     lines = ["# Both devices agree", "",
              "`python3 tests/gpu/agree.py build --write` runs the same programs on a GPU and on the CPU device,",
-             "compares what they compute bit for bit, and writes this page. `tests/gpu/agree.tsv` names what may differ,",
+             "compares what they compute bit for bit, and writes this page. `tests/gpu/agree.tsv` names what may "
+             "differ,",
              "with bounds and reasons.", "", "On %s (%s):" % (datetime.date.today(), name), "",
              "| part | same bits, or passes on both | within a bound | differ | not compared |",
              "|---|---|---|---|---|"]
