@@ -18,12 +18,16 @@ Diag jit_error(const std::string& kernel, const std::string& what) {
   return d;
 }
 
-void run_function_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline) {
+void run_function_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline,
+                         const std::function<bool()>& cancelled) {
   llvm::LoopAnalysisManager lam;
   llvm::FunctionAnalysisManager fam;
   llvm::CGSCCAnalysisManager cgam;
   llvm::ModuleAnalysisManager mam;
-  llvm::PassBuilder pb(&machine);
+  llvm::PassInstrumentationCallbacks callbacks;
+  if (cancelled)
+    callbacks.registerShouldRunOptionalPassCallback([&](llvm::StringRef, llvm::Any) { return !cancelled(); });
+  llvm::PassBuilder pb(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   pb.registerModuleAnalyses(mam);
   pb.registerCGSCCAnalyses(cgam);
   pb.registerFunctionAnalyses(fam);
@@ -97,12 +101,27 @@ TargetTraits traits_of_host() {
   return t;
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, const std::function<bool()>& cancelled) {
   // What pays for straight SIMD code; the loop and SLP vectorisers have nothing to find here.
   run_function_passes(module, machine,
                       "sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,"
-                      "loop-mssa(licm),simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,dce");
+                      "loop-mssa(licm),simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,dce",
+                      cancelled);
 }
+
+// Lets machine passes be left out once a compilation is cancelled, all but those that code cannot be made without.
+// Instruction selection is none to leave out half of: without optimisation it is another one.
+class Gate final : public llvm::OptPassGate {
+ public:
+  explicit Gate(const std::function<bool()>& cancelled) : cancelled_(cancelled) {}
+  [[nodiscard]] bool isEnabled() const override { return true; }
+  [[nodiscard]] bool shouldRunPass(llvm::StringRef pass, llvm::StringRef /*where*/) const override {
+    return pass.ends_with("Instruction Selection") || !cancelled_();
+  }
+
+ private:
+  const std::function<bool()>& cancelled_;
+};
 
 struct Emitted {
   std::unique_ptr<std::string> error = std::make_unique<std::string>();  // the first that LLVM reported
@@ -196,10 +215,13 @@ Result<CompiledVersion> compile(const KernelPlan& plan, Mode mode, const std::fu
   if (!emitted) return std::move(emitted.error());
   out.phases.emit = clock.lap();
   if (cancelled()) return cancelled_error(plan);
-  optimise(*emitted->module, machine);
+  optimise(*emitted->module, machine, cancelled);
   out.phases.passes = clock.lap();
   if (cancelled()) return cancelled_error(plan);
+  Gate gate(cancelled);
+  emitted->context->setOptPassGate(gate);
   auto object = generate(*emitted, machine, llvm::CodeGenFileType::ObjectFile, plan.f().name);
+  if (cancelled()) return cancelled_error(plan);
   if (!object) return std::move(object.error());
   out.object = std::move(*object);
   out.phases.code = clock.lap();
@@ -221,7 +243,7 @@ Result<Dump> dump(const std::shared_ptr<KernelPlan>& plan, Mode mode) {
     return s;
   };
   out.llvm = text();
-  optimise(*emitted->module, machine);
+  optimise(*emitted->module, machine, {});
   out.optimised = text();
   auto assembly = generate(*emitted, machine, llvm::CodeGenFileType::AssemblyFile, plan->f().name);
   if (!assembly) return std::move(assembly.error());

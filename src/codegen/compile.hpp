@@ -35,12 +35,14 @@ struct CompiledVersion {
   CompilePhases phases;
 };
 
-// Safe from several threads. `cancelled` is asked between phases; a compilation that gives up ends with an error that
-// nobody should see. Other errors: instructions without a lowering.
+// Safe from several threads. `cancelled` is asked between LLVM's passes; a compilation that gives up ends with an error
+// that nobody should see. Other errors: instructions without a lowering.
 Result<CompiledVersion> compile(const KernelPlan& plan, Mode mode, const std::function<bool()>& cancelled);
 
-// Runs a pipeline of function passes, in LLVM's notation, on every function of the module.
-void run_function_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline);
+// Runs a pipeline of function passes, in LLVM's notation, on every function of the module, and leaves out those that
+// are left when `cancelled`, if given, says so.
+void run_function_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline,
+                         const std::function<bool()>& cancelled = {});
 
 // The host's processor: triple, name and features.
 const std::string& target_of_host();

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "kernel_builder.hpp"
+#include "report/gpu.hpp"
 
 namespace warploom::report {
 namespace {
@@ -68,6 +70,27 @@ TEST(JsonReport, HoldsTheSameModel) {
   ASSERT_EQ(kernel["findings"].size(), 2u);
   EXPECT_EQ(kernel["findings"][0]["rule"], "uncoalesced");
   EXPECT_EQ(kernel["findings"][0]["line"], 7);
+}
+
+// Of one launch, and without what a GPU counts elsewhere.
+TEST(GpuCounters, StandBesideWhatTheyCount) {
+  using observe::explain::AccessGroup;
+  observe::explain::KernelData kernel;
+  kernel.launches = 2;
+  const auto shared = static_cast<std::size_t>(AccessGroup::shared_store);
+  const auto loads = static_cast<std::size_t>(AccessGroup::global_load);
+  kernel.groups[shared].counts = {.requests = 50, .wavefronts = 100, .ideal_wavefronts = 60};
+  kernel.elsewhere[shared].counts = {.requests = 10, .wavefronts = 40, .ideal_wavefronts = 40};
+  kernel.groups[loads].counts = {.requests = 8, .sectors = 32};
+  kernel.elsewhere[loads].counts = {.requests = 2, .sectors = 4};
+  std::map<std::string, double> found;
+  for (const observe::GpuCounterRow& row : observe::gpu_counter_rows())
+    if (const auto here = counted(row, kernel)) found[row.id] = *here;
+  EXPECT_EQ(found.at("shared_store_wavefronts"), 30);
+  EXPECT_EQ(found.at("shared_store_conflicts"), 20);
+  EXPECT_EQ(found.at("global_load_requests"), 3);
+  EXPECT_EQ(found.at("global_load_sectors"), 14);
+  EXPECT_EQ(found.count("l2_read_sectors"), 0u);
 }
 
 }  // namespace

@@ -119,8 +119,12 @@ Diag blas_error(BlasStatus status, const char* what) {
   d.what = std::string(what) + ": cuBLAS reports " + (text == nullptr ? "an unknown status" : text) + " (" +
            std::to_string(status) + ")";
   d.where = "cuBLAS";
-  if (status == 1)  // CUBLAS_STATUS_NOT_INITIALIZED: the driver is older than the library, or memory is short
-    d.remedy = "install the cuBLAS of the driver's CUDA version, and leave some device memory free";
+  // CUBLAS_STATUS_NOT_INITIALIZED: the driver is older than the library, or memory is short.
+  d.remedy = status == 1    ? "install the cuBLAS of the driver's CUDA version, and leave some device memory free"
+             : status == 3  ? "free memory that is no longer needed"
+             : status == 7  ? "check shapes, strides and addresses against the call's documentation"
+             : status == 15 ? "ask for another element type, or for fewer elements"
+                            : "synchronise the device, which says when it has failed";
   return d;
 }
 
