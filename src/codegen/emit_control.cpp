@@ -98,57 +98,6 @@ void Emitter::fetch_pending() {
                    pending_[b]);
 }
 
-// --- save areas
-
-Emitter::LiveSet Emitter::everything() const {
-  const auto& live_in = plan_.f().live_in;
-  LiveSet all(live_in[0].size(), 0);
-  for (const auto& live : live_in)
-    for (std::size_t w = 0; w < all.size(); ++w) all[w] |= live[w];
-  return all;
-}
-
-void Emitter::save(const LiveSet& live) {
-  const bool conservative = mode_ == Mode::conservative;
-  Value* area =
-      field(conservative ? offsetof(WarpContext, wide_slots) : offsetof(WarpContext, slots), b_.getPtrTy(), true);
-  for (std::size_t v = 0; v < plan_.f().values.size(); ++v) {
-    if (((live[v / 64] >> (v % 64)) & 1U) == 0) continue;
-    const auto id = static_cast<ValueId>(v);
-    const Slot& s = conservative ? plan_.wide_slots[v] : plan_.slots[v];
-    Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), area, s.offset);
-    Value* value = conservative ? load_wide(id) : shape(id).varying() ? load_wide(id) : load_base(id);
-    if (plan_.storage[v] == isa::Type::pred)
-      value = value->getType()->isVectorTy() ? to_mask(value) : b_.CreateZExt(value, b_.getInt32Ty());
-    b_.CreateAlignedStore(value, at, llvm::Align(s.bytes >= 64 ? 64 : 4));
-  }
-}
-
-void Emitter::restore(const LiveSet& live) {
-  const bool conservative = mode_ == Mode::conservative;
-  Value* area =
-      field(conservative ? offsetof(WarpContext, wide_slots) : offsetof(WarpContext, slots), b_.getPtrTy(), true);
-  for (std::size_t v = 0; v < plan_.f().values.size(); ++v) {
-    if (((live[v / 64] >> (v % 64)) & 1U) == 0) continue;
-    const auto id = static_cast<ValueId>(v);
-    const Slot& s = conservative ? plan_.wide_slots[v] : plan_.slots[v];
-    Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), area, s.offset);
-    const bool is_wide = shape(id).varying();
-    const llvm::Align align(s.bytes >= 64 ? 64 : 4);
-    Value* value = nullptr;
-    if (plan_.storage[v] == isa::Type::pred) {
-      Value* bits = b_.CreateAlignedLoad(b_.getInt32Ty(), at, align);
-      value = is_wide ? to_lane_bits(bits) : b_.CreateTrunc(bits, b_.getInt1Ty());
-    } else if (is_wide) {
-      value = b_.CreateAlignedLoad(wide(storage_type(id)), at, align);
-    } else {
-      // In the conservative area a uniform value stands in every lane.
-      value = b_.CreateAlignedLoad(storage_type(id), at, align);
-    }
-    b_.CreateStore(value, slot(id));
-  }
-}
-
 // --- the function
 
 void Emitter::create_function() {
@@ -187,11 +136,15 @@ Result<void> Emitter::run() {
   carry_ = entry_alloca(wide(b_.getInt1Ty()), "carry");
   if (mode_ == Mode::block) {
     WL_TRY(run_block_version());
-    separate_counters();
+    separate_scopes();
     return {};
   }
   if (masked()) {
     dispatch_ = new_block("dispatch");
+    if (mode_ == Mode::masked && has_many_merges()) {
+      saved_area_ = save_area();
+      saved_scope_ = new_scope("saved");
+    }
     if (f.blocks.size() <= kMaxPendingVariables)
       for (std::size_t b = 0; b < f.blocks.size(); ++b)
         pending_.push_back(entry_alloca(b_.getInt32Ty(), "pending" + llvm::Twine(b)));
@@ -200,7 +153,7 @@ Result<void> Emitter::run() {
   if (masked()) emit_dispatch();
   b_.SetCurrentDebugLocation(llvm::DILocation::get(context_, 0, 0, debug_scope_));
   emit_entry();
-  separate_counters();
+  separate_scopes();
   return {};
 }
 
@@ -219,6 +172,7 @@ void Emitter::emit_entry() {
     table->addCase(llvm::cast<llvm::ConstantInt>(b_.getInt32(static_cast<std::uint32_t>(id))), at);
     b_.SetInsertPoint(at);
     restore(live);
+    if (id == 0) clear_saved();
     b_.CreateBr(blocks_[idx(target)]);
   };
   add(0, LiveSet(f.live_in[0].size(), 0), 0);
@@ -271,7 +225,9 @@ Result<void> Emitter::emit_block(BlockId b) {
   } else {
     enter_masked_block(b);
   }
+  open_body();
   WL_TRY(emit_body(b));
+  close_body();
   if (masked())
     end_masked_block(b);
   else

@@ -24,23 +24,29 @@ void Emitter::add_counter(std::size_t index, Value* amount) {
   Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), base, index);
   llvm::LoadInst* old = b_.CreateLoad(b_.getInt64Ty(), at);
   llvm::StoreInst* store = b_.CreateStore(b_.CreateAdd(old, amount), at);
-  if (counter_scope_ == nullptr) {
-    llvm::MDBuilder md(context_);
-    llvm::MDNode* domain = md.createAnonymousAliasScopeDomain("counters");
-    counter_scope_ = llvm::MDNode::get(context_, {md.createAnonymousAliasScope(domain, "counters")});
-  }
+  if (counter_scope_ == nullptr) counter_scope_ = new_scope("counters");
   old->setMetadata(llvm::LLVMContext::MD_alias_scope, counter_scope_);
   store->setMetadata(llvm::LLVMContext::MD_alias_scope, counter_scope_);
 }
 
-// Nothing else points at the counters, so loops may keep them in registers.
-void Emitter::separate_counters() {
-  if (counter_scope_ == nullptr) return;
+llvm::MDNode* Emitter::new_scope(const char* name) {
+  llvm::MDBuilder md(context_);
+  return llvm::MDNode::get(context_, {md.createAnonymousAliasScope(md.createAnonymousAliasScopeDomain(name), name)});
+}
+
+// Nothing else points at the counters and the values in the save area, so they may be kept in registers meanwhile.
+void Emitter::separate_scopes() {
+  if (counter_scope_ == nullptr && saved_scope_ == nullptr) return;
+  llvm::MDNode* both = llvm::MDNode::concatenate(counter_scope_, saved_scope_);
   for (llvm::BasicBlock& block : *fn_)
-    for (llvm::Instruction& i : block)
-      if ((llvm::isa<llvm::LoadInst>(i) || llvm::isa<llvm::StoreInst>(i)) &&
-          i.getMetadata(llvm::LLVMContext::MD_alias_scope) == nullptr)
-        i.setMetadata(llvm::LLVMContext::MD_noalias, counter_scope_);
+    for (llvm::Instruction& i : block) {
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+      const bool intrinsic = call != nullptr && call->getIntrinsicID() != llvm::Intrinsic::not_intrinsic;
+      if (!intrinsic && !llvm::isa<llvm::LoadInst, llvm::StoreInst>(i)) continue;
+      llvm::MDNode* own = i.getMetadata(llvm::LLVMContext::MD_alias_scope);
+      llvm::MDNode* others = own == nullptr ? both : own == saved_scope_ ? counter_scope_ : saved_scope_;
+      if (others != nullptr && i.mayReadOrWriteMemory()) i.setMetadata(llvm::LLVMContext::MD_noalias, others);
+    }
 }
 
 void Emitter::probe_block(BlockId b) {

@@ -56,10 +56,14 @@ llvm::AllocaInst* Emitter::entry_alloca(llvm::Type* type, const llvm::Twine& nam
 llvm::Value* Emitter::slot(ValueId v) {
   llvm::AllocaInst*& a = values_[idx(v)];
   if (a == nullptr) {
-    llvm::Type* type = shape(v).varying() ? wide(storage_type(v)) : storage_type(v);
+    llvm::Type* type = variable_type(v);
     a = entry_alloca(type, "v" + llvm::Twine(v));
     // Others are written before they are read, and LLVM takes its time with variables that two blocks write.
-    if (plan_.crosses[idx(v)]) {
+    if (stays_saved(v)) {
+      const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+      b_.SetInsertPoint(body_start_);
+      b_.CreateStore(load_saved(saved_area_, v), a);
+    } else if (plan_.crosses[idx(v)]) {
       llvm::IRBuilder<> at(entry_, std::next(a->getIterator()));
       at.CreateStore(llvm::Constant::getNullValue(type), a);
     }
@@ -67,7 +71,7 @@ llvm::Value* Emitter::slot(ValueId v) {
   return a;
 }
 
-llvm::Value* Emitter::load_base(ValueId v) { return b_.CreateLoad(storage_type(v), slot(v)); }
+llvm::Value* Emitter::load_base(ValueId v) { return load_value(v); }
 
 llvm::Value* Emitter::pattern(const Shape& s, llvm::Type* type) {
   const unsigned bits = type->getIntegerBitWidth();
@@ -91,7 +95,7 @@ llvm::Value* Emitter::pattern(const Shape& s, llvm::Type* type) {
 
 llvm::Value* Emitter::load_wide(ValueId v) {
   const Shape& s = shape(v);
-  if (s.varying()) return b_.CreateLoad(wide(storage_type(v)), slot(v));
+  if (s.varying()) return load_value(v);
   Value* base = load_base(v);
   if (!s.linear()) return splat(base);
   return b_.CreateAdd(splat(base), pattern(s, base->getType()));
@@ -245,7 +249,7 @@ void Emitter::write(const Inst& inst, ValueId v, Value* value, Type type) {
   if (!shape(v).varying()) {
     WL_INTERNAL("emitter", !is_wide(value), "a vector for a scalar value");
     if (inst.p.guard >= 0) value = b_.CreateSelect(guard_scalar(inst), value, load_base(v));
-    b_.CreateStore(value, slot(v));
+    store_value(v, value);
     return;
   }
   if (!is_wide(value)) value = splat(value);
@@ -253,8 +257,8 @@ void Emitter::write(const Inst& inst, ValueId v, Value* value, Type type) {
   if (inst.p.guard >= 0) lanes = guard_bits(inst);
   if (mask_bits_ != nullptr && plan_.crosses[idx(v)])
     lanes = lanes == nullptr ? mask_bits_ : b_.CreateAnd(lanes, mask_bits_);
-  if (lanes != nullptr) value = b_.CreateSelect(lanes, value, b_.CreateLoad(value->getType(), slot(v)));
-  b_.CreateStore(value, slot(v));
+  if (lanes != nullptr) value = b_.CreateSelect(lanes, value, load_value(v));
+  store_value(v, value);
 }
 
 void Emitter::write_result(const Inst& inst, std::size_t k, Value* value) {

@@ -58,6 +58,9 @@ class Emitter {
   [[nodiscard]] llvm::Type* storage_type(ir::ValueId v) const;
   [[nodiscard]] llvm::Type* wide(llvm::Type* t) const { return llvm::FixedVectorType::get(t, lanes_); }
   Value* slot(ir::ValueId v);
+  [[nodiscard]] llvm::Type* variable_type(ir::ValueId v) const {
+    return shape(v).varying() ? wide(storage_type(v)) : storage_type(v);
+  }
   Value* load_base(ir::ValueId v);
   Value* load_wide(ir::ValueId v);
   Value* pattern(const ir::Shape& s, llvm::Type* type);    // of all lanes, without the base
@@ -106,6 +109,25 @@ class Emitter {
   void set_debug_line(ir::BlockId b, std::size_t i);
   Diag unsupported(const ir::Inst& inst, const std::string& reason) const;
 
+  // emit_saved.cpp
+  using LiveSet = std::vector<std::uint64_t>;
+  [[nodiscard]] LiveSet everything() const;
+  Value* save_area();
+  Value* load_saved(Value* area, ir::ValueId v);
+  void store_saved(Value* area, ir::ValueId v, Value* value);
+  void save(const LiveSet& live);
+  void restore(const LiveSet& live);
+  [[nodiscard]] bool has_many_merges() const;
+  // Is the save area the only place of the value outside blocks?
+  [[nodiscard]] bool stays_saved(ir::ValueId v) const {
+    return saved_area_ != nullptr && plan_.crosses[static_cast<std::size_t>(v)];
+  }
+  void clear_saved();
+  Value* load_value(ir::ValueId v);
+  void store_value(ir::ValueId v, Value* value);
+  void open_body();
+  void close_body();
+
   // emit_control.cpp
   void emit_entry();
   Result<void> emit_block(ir::BlockId b);
@@ -125,11 +147,7 @@ class Emitter {
   void fetch_pending();  // and back
   std::pair<Value*, Value*> split_lanes(const ir::Inst& inst);
   Value* lane_array(std::size_t field_offset, ir::BlockId b);  // address of element b of a mask array of the context
-  using LiveSet = std::vector<std::uint64_t>;
-  void save(const LiveSet& live);
-  void restore(const LiveSet& live);
   [[nodiscard]] LiveSet live_at(ir::BlockId b) const { return plan_.f().live_in[static_cast<std::size_t>(b)]; }
-  [[nodiscard]] LiveSet everything() const;
   void spin_yield(ir::BlockId header);
   [[nodiscard]] bool continues(ir::BlockId b) const {
     const auto& all = mode_ == Mode::conservative ? plan_.continues_wide : plan_.continues;
@@ -229,7 +247,8 @@ class Emitter {
   Value* count_progression(const Address& a, std::uint32_t bytes);
   bool count_uniform(const Address& a, Value* mask, std::uint32_t bytes, observe::AccessKind kind, std::size_t site);
   Value* sectors_by_address(const Address& a, std::uint32_t bytes);
-  void separate_counters();
+  llvm::MDNode* new_scope(const char* name);
+  void separate_scopes();
   void count_by_address(const ir::Inst& inst, const Address& a, const Lanes& lanes, std::uint32_t bytes,
                         std::size_t site);
   void check_alignment(const ir::Inst& inst, const Address& a, const Lanes& lanes);
@@ -257,6 +276,11 @@ class Emitter {
   Value* first_ = nullptr;  // of the block's first warp; of the warp, in versions for one
   llvm::DISubprogram* debug_scope_ = nullptr;
   llvm::MDNode* counter_scope_ = nullptr;  // alias scope of the probe counters
+  llvm::MDNode* saved_scope_ = nullptr;    // and of values that stay in the save area
+  Value* saved_area_ = nullptr;            // not null: such values there are
+  // Of those while a block's instructions are emitted: where to load them, and by value whether to store it.
+  llvm::Instruction* body_start_ = nullptr;
+  std::vector<char> written_;
   std::vector<llvm::AllocaInst*> values_;
   std::vector<llvm::BasicBlock*> blocks_;
   std::vector<llvm::AllocaInst*> pending_;  // empty: in the context's array

@@ -57,6 +57,25 @@ TEST_P(Divergence, OnlyTheBranchsLanesVote) {
             }));
 }
 
+TEST_P(Divergence, ManyWordsInLanesThatPart) {
+  constexpr unsigned threads = 96, rounds = 3;
+  auto out = filled<unsigned>(threads * 40, 0);
+  kernel("many_words").launch({1, threads}, out, static_cast<int>(rounds));
+  std::vector<unsigned> words(threads * 40);
+  for (unsigned i = 0; i < words.size(); ++i) words[i] = i;
+  for (unsigned s = 0; s < rounds + 2; ++s) {
+    const auto goes = [&](unsigned t) { return s < rounds || t % 32 >= 8; };
+    for (unsigned i = 0; i < 40; ++i) {
+      const std::vector<unsigned> before = words;
+      for (unsigned t = 0; t < threads; ++t)
+        if (goes(t)) words[t * 40 + i] = before[t * 40 + i] * 5 + before[(t ^ 1U << i % 3) * 40 + (i + 7) % 40];
+    }
+    for (unsigned t = 0; t < threads; ++t)
+      if (goes(t) && (words[t * 40 + s % 2] & 16) != 0) words[t * 40] ^= t;
+  }
+  EXPECT_EQ(out.to_vector(), words);
+}
+
 TEST_P(Divergence, ALoopThatPartsInLaterBlocks) {
   const int threads = 128, width = 6, height = 2, uniform_blocks = 4;
   for (int launch = 0; launch < 2; ++launch) {

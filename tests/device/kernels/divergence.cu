@@ -52,3 +52,19 @@ __global__ void place_in_a_parted_loop(int* out, int uniform_blocks) {
   }
   out[(blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + t] = sum;
 }
+
+// Many words that live across shuffles, while lanes from 8 on go through the loop more often than the others.
+extern "C" __global__ void many_words(unsigned* out, int rounds) {
+  const unsigned t = threadIdx.x, lane = t % 32, group = lane < 8 ? 0xFF : 0xFFFFFF00;
+  unsigned word[40];
+#pragma unroll
+  for (int i = 0; i < 40; ++i) word[i] = t * 40 + i;
+  if (lane >= 8) rounds += 2;
+  for (int s = 0; s < rounds; ++s) {
+#pragma unroll
+    for (int i = 0; i < 40; ++i) word[i] = word[i] * 5 + __shfl_xor_sync(group, word[(i + 7) % 40], 1 << i % 3);
+    if (word[s % 2] & 16) word[0] ^= t;
+  }
+#pragma unroll
+  for (int i = 0; i < 40; ++i) out[t * 40 + i] = word[i];
+}
