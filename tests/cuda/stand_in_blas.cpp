@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <numbers>
 #include <utility>
@@ -25,13 +26,15 @@ int queue(void* stream, std::function<void()> function) {
     void* driver = dlopen(std::getenv("WARPLOOM_CUDA_DRIVER"), RTLD_NOW);
     return reinterpret_cast<LaunchHost*>(dlsym(driver, "cuLaunchHostFunc"));
   }();
-  auto* owned = new std::function<void()>(std::move(function));
+  auto owned = std::make_unique<std::function<void()>>(std::move(function));
   const auto run = [](void* data) {
     auto* mine = static_cast<std::function<void()>*>(data);
     (*mine)();
     delete mine;
   };
-  return launch(stream, run, owned) == 0 ? 0 : 14;
+  if (launch(stream, run, owned.get()) != 0) return 14;
+  (void)owned.release();  // to the one that runs it
+  return 0;
 }
 
 struct Handle {
