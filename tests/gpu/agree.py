@@ -22,8 +22,10 @@ import tempfile
 
 import numpy as np
 
+import programs
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCE = os.path.dirname(os.path.dirname(HERE))
+SOURCE = programs.SOURCE
 REFERENCE = os.path.join(SOURCE, "docs", "reference", "devices.md")
 # Figures that every run has its own.
 CHANGING = re.compile(r"\d+(\.\d+)? ?(ms|us|µs|ns|s|GB/s|TFLOP/s|GFLOP/s|x)\b|0x[0-9a-f]+")
@@ -164,15 +166,11 @@ def both(command, folder, name, pool, options, plugin=False, cwd=None):
 
 def examples(options, rows, pool):
     comparison = Comparison("examples", rows)
-    programs = sorted(glob.glob(os.path.join(options.build, "bin", "examples", "[0-9]*")))
-    lessons = sorted(glob.glob(os.path.join(SOURCE, "examples", "python", "*", "main.py")))
     with tempfile.TemporaryDirectory() as folder:
         jobs = []
-        for program in programs:
-            name = os.path.basename(program)
+        for name, program in programs.lessons_in_cpp(options.build):
             jobs.append((name, False, both([program], folder, name, pool, options)))
-        for lesson in lessons:
-            name = "python/" + os.path.basename(os.path.dirname(lesson))
+        for name, lesson in programs.lessons_in_python():
             command = [sys.executable, os.path.join(HERE, "agree_record.py"), lesson]
             jobs.append((name, True, both(command, folder, name, pool, options)))
         for name, python, (gpu, cpu) in jobs:
@@ -282,8 +280,7 @@ PARTS = {"examples": examples, "tests": tests, "random": random_kernels, "judge"
 
 def write(comparisons, options):
     """docs/reference/devices.md."""
-    gpu = run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], os.environ)
-    name = gpu.stdout.strip().splitlines()[0] if gpu.returncode == 0 and gpu.stdout.strip() else options.device
+    name = programs.gpu_name(options.device)
     lines = ["# Both devices agree", "",
              "`python3 tests/gpu/agree.py build --write` runs the same programs on a GPU and on the CPU device,",
              "compares what they compute bit for bit, and writes this page. `tests/gpu/agree.tsv` names what may "

@@ -6,16 +6,15 @@ differ: the page names those kernels. Exit status 1 when a lesson fails or no co
 """
 import argparse
 import datetime
-import glob
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCE = os.path.dirname(os.path.dirname(HERE))
-PAGE = os.path.join(SOURCE, "docs", "reference", "counters.md")
+import programs
+
+PAGE = os.path.join(programs.SOURCE, "docs", "reference", "counters.md")
 # Figures that machine code decides more than PTX does.
 LEFT_OUT = ("warp_instructions", "thread_instructions", "active_warps_percent")
 NEAR = 0.02
@@ -23,10 +22,8 @@ NEAR = 0.02
 
 def lessons(build):
     """Name and command of each."""
-    for program in sorted(glob.glob(os.path.join(build, "bin", "examples", "[0-9]*"))):
-        yield os.path.basename(program), [program]
-    for program in sorted(glob.glob(os.path.join(SOURCE, "examples", "python", "*", "main.py"))):
-        yield "python/" + os.path.basename(os.path.dirname(program)), [sys.executable, program]
+    yield from ((name, [program]) for name, program in programs.lessons_in_cpp(build))
+    yield from ((name, [sys.executable, lesson]) for name, lesson in programs.lessons_in_python())
 
 
 def explained(build, command, folder, name):
@@ -101,14 +98,9 @@ def main():
                         figures.add(figure, label, value["counted"], value["measured"])
     print("\n".join(figures.table() + [""] + ["- " + text for text in figures.apart()] + bad))
     if options.write or options.out:
-        try:
-            gpu = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
-                                 capture_output=True, text=True, check=False).stdout.strip().splitlines()
-        except OSError:
-            gpu = []
         lines = ["# What is counted, beside a GPU's counters", "",
                  "Written by `python3 tests/gpu/counters.py build --write` on %s (%s): `warploom explain` runs every "
-                 "lesson," % (datetime.date.today(), gpu[0] if gpu else "no GPU"),
+                 "lesson," % (datetime.date.today(), programs.gpu_name("no GPU")),
                  "counts its launches, and has the GPU count the same launches. %d kernels." % kernels, ""]
         lines += figures.table() + ["", "**Further apart.**", ""] + ["- " + text for text in figures.apart()]
         with open(options.out or PAGE, "w", encoding="utf-8") as file:
